@@ -50,7 +50,7 @@
 //! | `env_file` | files of settings, as systemd reads them | |
 //! | `cli` | the command line, syntax only | `settings` |
 //! | `config` | the configuration, checked as a whole | `accomplishments` `agent` `calendar` `cli` `git` `network` `oauth` `principal` `secret` `settings` `tools` `vault` `yaml` |
-//! | `commands` | what each command does: wiring | `accomplishments` `agent` `change` `cli` `clock` `config` `disk` `env_file` `git` `http` `limits` `mcp` `oauth` `process` `secret` `stdio` `store` `tools` `vault` `web` `wiki` |
+//! | `commands` | what each command does: wiring | `accomplishments` `agent` `change` `cli` `clock` `config` `disk` `env_file` `git` `http` `limits` `mcp` `oauth` `process` `secret` `settings` `stdio` `store` `tools` `vault` `web` `wiki` |
 //!
 //! Rules: no module but `clock` reads the time, no module but `disk` changes a file (the control
 //! socket is made by `commands`), no module but `process` starts another program (and the

@@ -203,7 +203,7 @@ fn init_writes_the_settings_of_a_server_and_the_lines_of_clients() {
         assert!(out(&made).contains(line), "{}", out(&made));
     }
     let unit = std::fs::read_to_string(folder.path().join("v.service")).unwrap();
-    assert!(unit.contains("User=alex\n"), "{unit}");
+    assert!(unit.contains("\nUser="), "{unit}");
     assert!(unit.contains(&format!("ReadWritePaths=\"{vault}\"\n")), "{unit}");
     #[cfg(unix)]
     {
@@ -256,6 +256,11 @@ fn init_writes_the_settings_of_a_server_and_the_lines_of_clients() {
     let block = out(&init(&["--for", "desktop"], ""));
     let block: Value = serde_json::from_str(block.split_once("\n\n").unwrap().1).unwrap();
     assert_eq!(block["mcpServers"]["vault"]["args"][2], json!(vault));
+    // What was given is not forgotten.
+    let line = out(&init(&["--for", "code", "--read-only", "--hide", "Private/"], ""));
+    assert!(line.contains("--read-only=true") && line.contains("--hide Private/"), "{line}");
+    let wrong = init(&["--for", "code", "--toolsets", "accomplishments"], "");
+    assert_eq!(wrong.status.code(), Some(2), "what would not start is not printed");
 }
 
 #[test]

@@ -1,21 +1,39 @@
 //! `init`: from the program to a client that works. It asks for what no flag says, writes the
 //! settings of a server, and prints the next lines.
 
-use super::{FAILED, WRONG, check, environment, fail, print, print_error, print_mistakes, secrets};
+use super::questions::{ask, ask_for_vault};
+use super::{
+    FAILED, WRONG, check, environment, fail, print, print_error, print_mistakes, probes, secrets,
+};
 use crate::cli::{Parsed, Raw};
 use crate::config::{Config, Purpose, without_default_port};
 use crate::disk;
-use serde_json::{Value, json};
-use std::io::{self, BufRead, IsTerminal};
+use crate::settings::SETTINGS;
+use serde_json::json;
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
 /// Where the settings go, if no flag says it.
 const FILE: &str = "vault-sync-mcp.env";
 const UNIT: &str = include_str!("../../vault-sync-mcp.service");
-/// Bytes of Obsidian's list of vaults.
-const LIST_BYTES: u64 = 1024 * 1024;
-/// Vaults of that list that are offered.
-const OFFERED: usize = 20;
+/// Bytes of the list of users.
+const USERS_BYTES: u64 = 1024 * 1024;
+/// How often two passwords may differ.
+const PASSWORD_ATTEMPTS: usize = 3;
+/// Settings that mean nothing to a program without a network.
+const OF_NETWORK: [&str; 11] = [
+    "LISTEN_ADDR",
+    "SERVER_URL",
+    "AUTH_USERS",
+    "CLIENT_CREDENTIALS",
+    "API_TOKENS",
+    "REFRESH_WINDOW",
+    "REDIRECT_HOSTS",
+    "ALLOWED_ORIGINS",
+    "ALLOWED_HOSTS",
+    "TRUSTED_PROXIES",
+    "MAX_CONNECTIONS",
+];
 
 /// For whom the vault is served.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -36,7 +54,8 @@ impl Audience {
     fn of(word: &str) -> Option<Audience> {
         let number = word.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
         let by_number = number.and_then(|number| Audience::ALL.get(number));
-        let found = by_number.or_else(|| Audience::ALL.iter().find(|(name, ..)| *name == word));
+        let named = |name: &str| name.eq_ignore_ascii_case(word);
+        let found = by_number.or_else(|| Audience::ALL.iter().find(|(name, ..)| named(name)));
         found.map(|(.., audience)| *audience)
     }
 }
@@ -68,8 +87,13 @@ pub(super) fn init(parsed: &Parsed) -> Result<u8, u8> {
     raw.entry("TOOLSETS").or_insert_with(|| "vault,notes".into());
     match audience {
         Audience::ClaudeCode | Audience::Desktop => {
-            Config::read(&raw, Purpose::Local, &environment())
-                .map_err(|mistakes| print_mistakes(mistakes.iter()))?;
+            let (config, mut mistakes) =
+                Config::with_mistakes(&raw, Purpose::Local, &environment());
+            probes::probe(&config, Purpose::Local, true, &mut mistakes, &mut Vec::new());
+            if !mistakes.is_empty() {
+                return Err(print_mistakes(mistakes.iter()));
+            }
+            raw.insert("VAULT_PATH", config.vault_path.display().to_string());
             let arguments = stdio_arguments(&raw);
             Ok(print(&match audience {
                 Audience::Desktop => desktop_block(&arguments),
@@ -84,9 +108,18 @@ pub(super) fn init(parsed: &Parsed) -> Result<u8, u8> {
 fn stdio_arguments(raw: &Raw) -> Vec<String> {
     let program = std::env::current_exe().and_then(std::fs::canonicalize);
     let program = program.map_or("vault-sync-mcp".into(), |path| path.display().to_string());
-    let vault = raw.get("VAULT_PATH").cloned().unwrap_or_default();
-    let toolsets = raw.get("TOOLSETS").cloned().unwrap_or_default();
-    [&program, "stdio", "--vault-path", &vault, "--toolsets", &toolsets].map(str::to_owned).into()
+    let mut arguments = vec![program, "stdio".to_owned()];
+    for setting in SETTINGS.iter().filter(|setting| !OF_NETWORK.contains(&setting.variable)) {
+        let flag = setting.flag();
+        match raw.get(setting.variable).filter(|_| !flag.is_empty()) {
+            Some(value) if setting.placeholder.is_empty() => {
+                arguments.push(format!("--{flag}={value}"));
+            }
+            Some(value) => arguments.extend([format!("--{flag}"), value.clone()]),
+            None => {}
+        }
+    }
+    arguments
 }
 
 fn claude_code_line(arguments: &[String]) -> String {
@@ -111,6 +144,12 @@ fn desktop_block(arguments: &[String]) -> String {
 fn server(parsed: &Parsed, mut raw: Raw) -> Result<u8, u8> {
     let file = PathBuf::from(parsed.flag("file").unwrap_or(FILE));
     let unit = file.with_extension("service");
+    if file == unit {
+        return Err(fail("--file is for the settings; the unit gets the ending .service", WRONG));
+    }
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+    disk::try_writing(folder.unwrap_or(Path::new(".")))
+        .map_err(|error| fail(format!("{} cannot be written: {error}", file.display()), WRONG))?;
     let is_forced = parsed.flag("force").is_some();
     for path in [&file, &unit] {
         if path.symlink_metadata().is_ok() && !is_forced {
@@ -128,8 +167,11 @@ fn server(parsed: &Parsed, mut raw: Raw) -> Result<u8, u8> {
             wrong.map_or(Ok(()), |mistake| Err(mistake.what.clone()))
         };
         let question = "Its URL, such as https://vault.example.com";
-        let url = ask(question, "--server-url https://vault.example.com", &is_url)?;
-        raw.insert("SERVER_URL", url);
+        let without_slash = |url: &str| url.strip_suffix('/').unwrap_or(url).to_owned();
+        let is_url_without_slash = |url: &str| is_url(&without_slash(url));
+        let flag = "--server-url https://vault.example.com";
+        let url = ask(question, flag, &is_url_without_slash)?;
+        raw.insert("SERVER_URL", without_slash(&url));
     }
     // Before anybody thinks of a password.
     let (_, mut mistakes) = Config::with_mistakes(&raw, Purpose::Network, &environment());
@@ -137,7 +179,10 @@ fn server(parsed: &Parsed, mut raw: Raw) -> Result<u8, u8> {
     if !mistakes.is_empty() {
         return Err(print_mistakes(mistakes.iter()));
     }
-    if !raw.contains_key("AUTH_USERS") {
+    let has_logins = ["AUTH_USERS", "API_TOKENS", "CLIENT_CREDENTIALS"]
+        .iter()
+        .any(|name| raw.contains_key(name));
+    if !has_logins || parsed.flag("user").is_some() {
         let is_name = |name: &str| {
             let words = "a name has letters, digits, - _ . only";
             crate::config::is_name(name).then_some(()).ok_or_else(|| words.to_owned())
@@ -147,16 +192,59 @@ fn server(parsed: &Parsed, mut raw: Raw) -> Result<u8, u8> {
             None => ask("Your name at the login", "--user NAME", &is_name)?,
         };
         is_name(&user).map_err(|why| fail(format!("--user: {why}"), WRONG))?;
-        raw.insert("AUTH_USERS", format!("{user}:{}", secrets::ask_for_hash()?));
+        raw.insert("AUTH_USERS", format!("{user}:{}", ask_for_hash()?));
     }
     let config = Config::read(&raw, Purpose::Network, &environment())
         .map_err(|mistakes| print_mistakes(mistakes.iter()))?;
+    raw.insert("VAULT_PATH", config.vault_path.display().to_string());
+    // The proxy on this machine is what it hears from; the log names its clients.
+    if config.listen.ip().is_loopback() && config.origin.starts_with("https:") {
+        let proxy = config.listen.ip().to_string();
+        raw.entry("TRUSTED_PROXIES").or_insert(proxy);
+    }
+    match check::check(&raw) {
+        0 => {}
+        code => return Err(code),
+    }
+    let user = owner_of(&config.vault_path);
     write(&file, &settings_text(&raw))?;
-    write(&unit, &unit_text(&config.vault_path))?;
-    print(&format!("Written: {} and {}\n\n", file.display(), unit.display()));
-    let code = check::check(&raw);
-    print(&next_lines(&config, &file, &unit));
-    Ok(code)
+    write(&unit, &unit_text(&config.vault_path, user.as_deref()))?;
+    print(&format!("\nWritten: {} and {}\n", file.display(), unit.display()));
+    print(&match user {
+        Some(user) => {
+            format!("The service runs as {user}, whose vault it is (User= in the unit).\n")
+        }
+        None => {
+            "Change User= in the unit to who owns the vault: nobody but root does now.\n".into()
+        }
+    });
+    Ok(print(&next_lines(&config, &file, &unit)))
+}
+
+/// The hash of a password that is asked for, on a terminal again if the two differ.
+fn ask_for_hash() -> Result<String, u8> {
+    let attempts = if io::stdin().is_terminal() { PASSWORD_ATTEMPTS } else { 1 };
+    let mut asked = secrets::ask_for_hash();
+    for _ in 1..attempts {
+        if asked.is_err() {
+            asked = secrets::ask_for_hash();
+        }
+    }
+    asked
+}
+
+/// The name of the user who owns a folder, unless that is root or has none.
+fn owner_of(folder: &Path) -> Option<String> {
+    use std::os::unix::fs::MetadataExt;
+    let owner = folder.metadata().ok()?.uid().to_string();
+    let users = disk::read_at_most(Path::new("/etc/passwd"), USERS_BYTES).ok()?;
+    let users = String::from_utf8_lossy(&users);
+    let mut names = users.lines().filter_map(|line| {
+        let mut fields = line.split(':');
+        let (name, id) = (fields.next()?, fields.nth(1)?);
+        (id == owner && id != "0").then(|| name.to_owned())
+    });
+    names.next()
 }
 
 /// Writes a file that only its owner can read; what was there is set aside.
@@ -176,8 +264,11 @@ fn settings_text(raw: &Raw) -> String {
     )
 }
 
-/// A value as both systemd and [`crate::env_file`] read it.
+/// A value as systemd, podman and [`crate::env_file`] read it: podman knows no quotes.
 fn file_value(value: &str) -> String {
+    if !value.contains(|c: char| c.is_whitespace() || "'\"\\`".contains(c)) {
+        return value.to_owned();
+    }
     if !value.contains('\'') {
         return format!("'{value}'");
     }
@@ -185,14 +276,13 @@ fn file_value(value: &str) -> String {
     format!("\"{}\"", escaped.replace('`', "\\`"))
 }
 
-/// The unit for the person who runs this, whose vault it is.
-fn unit_text(vault: &Path) -> String {
-    let user = std::env::var("USER").ok().filter(|user| user != "root");
+/// The unit for this vault, and who owns it.
+fn unit_text(vault: &Path, user: Option<&str>) -> String {
     let vault = vault.display().to_string();
-    let vault = if vault.contains(' ') { format!("\"{vault}\"") } else { vault };
-    let line = |line: &str| match (line.split_once('='), &user) {
+    let vault = vault.replace('\\', "\\\\").replace('"', "\\\"").replace('%', "%%");
+    let line = |line: &str| match (line.split_once('='), user) {
         (Some(("User", _)), Some(user)) => format!("User={user}\n"),
-        (Some(("ReadWritePaths", _)), _) => format!("ReadWritePaths={vault}\n"),
+        (Some(("ReadWritePaths", _)), _) => format!("ReadWritePaths=\"{vault}\"\n"),
         _ => format!("{line}\n"),
     };
     UNIT.lines().map(line).collect()
@@ -209,91 +299,24 @@ fn next_lines(config: &Config, file: &Path, unit: &Path) -> String {
             "\nTLS by Caddy, in its Caddyfile:\n\n  {host} {{\n      reverse_proxy {listen}\n  }}\n"
         )
     });
+    let url = without_default_port(&config.origin);
+    let connect = match host {
+        Some(_) => format!(
+            "In Claude: Settings, Connectors, Add custom connector:\n\n  {url}/mcp\n\nBefore that, \
+             from another machine: vault-sync-mcp check --server {url}/mcp\n"
+        ),
+        None => format!(
+            "Clients on this computer alone can reach it, such as Claude Code:\n\n  claude mcp add \
+             --transport http vault {url}/mcp\n"
+        ),
+    };
     format!(
         "\nTo try it at once:\n\n  {program} --env-file {file}\n\nAs a service:\n\n  sudo install \
          -m 755 {program} /usr/local/bin/vault-sync-mcp\n  sudo install -m 600 {file} \
          /etc/vault-sync-mcp.env\n  sudo install -m 644 {unit} /etc/systemd/system/vault-sync-mcp\
-         .service\n  sudo systemctl enable --now vault-sync-mcp\n{proxy}\nIn Claude: Settings, \
-         Connectors, Add custom connector:\n\n  {}/mcp\n",
-        without_default_port(&config.origin)
+         .service\n  sudo systemctl daemon-reload\n  sudo systemctl enable vault-sync-mcp\n  sudo systemctl \
+         restart vault-sync-mcp\n{proxy}\n{connect}"
     )
-}
-
-/// The path of the vault that a person chooses, of those that Obsidian knows or any other.
-fn ask_for_vault() -> Result<String, u8> {
-    let known = obsidian_vaults();
-    if !known.is_empty() && io::stdin().is_terminal() {
-        print_error("Vaults that Obsidian knows here:\n");
-        for (number, path) in (1..).zip(&known) {
-            print_error(&format!("  {number}  {path}\n"));
-        }
-    }
-    let chosen = |answer: &str| -> Option<PathBuf> {
-        let number = answer.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
-        let path = number.and_then(|number| known.get(number)).map_or(answer, String::as_str);
-        let path = match path.strip_prefix("~/") {
-            Some(rest) => std::env::home_dir()?.join(rest),
-            None => PathBuf::from(path),
-        };
-        std::fs::canonicalize(path).ok().filter(|path| path.is_dir())
-    };
-    let is_folder = |answer: &str| match chosen(answer) {
-        Some(_) => Ok(()),
-        None => Err("there is no such folder".to_owned()),
-    };
-    let question = if known.is_empty() { "Folder of the vault" } else { "Number, or a folder" };
-    let answer = ask(question, "--vault-path /data/obsidian-vault", &is_folder)?;
-    Ok(chosen(&answer).unwrap_or_default().display().to_string())
-}
-
-/// The vaults in Obsidian's own list, the last used first.
-fn obsidian_vaults() -> Vec<String> {
-    let Some(home) = std::env::home_dir() else { return Vec::new() };
-    let lists = [
-        ".config/obsidian",
-        ".var/app/md.obsidian.Obsidian/config/obsidian",
-        "snap/obsidian/current/.config/obsidian",
-        "Library/Application Support/obsidian",
-    ];
-    let mut vaults: Vec<(u64, String)> = Vec::new();
-    for list in lists.map(|folder| home.join(folder).join("obsidian.json")) {
-        let bytes = disk::read_at_most(&list, LIST_BYTES).unwrap_or_default();
-        let list: Value = serde_json::from_slice(&bytes).unwrap_or_default();
-        let known = list.get("vaults").and_then(Value::as_object).into_iter().flatten();
-        vaults.extend(known.filter_map(|(_, vault)| {
-            let path = vault.get("path")?.as_str()?;
-            let used = vault.get("ts").and_then(Value::as_u64).unwrap_or_default();
-            Path::new(path).is_dir().then(|| (used, path.to_owned()))
-        }));
-    }
-    vaults.sort_unstable_by(|a, b| b.cmp(a));
-    vaults.truncate(OFFERED);
-    vaults.into_iter().map(|(_, path)| path).collect()
-}
-
-/// Asks until the answer is right. Without a terminal nobody can answer, and the flag is named.
-fn ask(
-    question: &str,
-    flag: &str,
-    is_right: &dyn Fn(&str) -> Result<(), String>,
-) -> Result<String, u8> {
-    if !io::stdin().is_terminal() {
-        return Err(fail(format!("init: without a terminal give {flag}"), WRONG));
-    }
-    loop {
-        print_error(&format!("{question}: "));
-        let mut line = String::new();
-        match io::stdin().lock().read_line(&mut line) {
-            Ok(0) => return Err(fail("nothing was written", FAILED)),
-            Ok(_) => {}
-            Err(error) => return Err(fail(error, FAILED)),
-        }
-        let answer = line.trim().to_owned();
-        match is_right(&answer) {
-            Ok(()) => return Ok(answer),
-            Err(why) => print_error(&format!("  {why}\n")),
-        }
-    }
 }
 
 /// A word as a shell reads it.

@@ -8,6 +8,7 @@ mod init;
 mod lines;
 mod outside;
 mod probes;
+mod questions;
 pub mod sample_vault;
 mod secrets;
 mod serve;
