@@ -351,6 +351,19 @@ fn a_text_is_replaced_in_several_notes_or_in_none() {
         (text(&folder, "a.md"), text(&folder, "b.md")),
         ("Ajax, Ajax\r\n".into(), "- Ajax\n".into())
     );
+    // A dry run refuses what the change itself would.
+    let (folder, server) = serve(&[("n.md", "foo"), ("x.canvas", "{\"nodes\":[],\"k\":\"foo\"}")]);
+    for dry_run in [true, false] {
+        let edit = json!({ "paths": ["n.md", "x.canvas"], "old_text": "foo", "new_text": "\"b\"",
+                           "dry_run": dry_run });
+        assert_eq!(server.fail("vault_edit", edit)["code"], "PARSE_ERROR");
+    }
+    assert_eq!(text(&folder, "n.md"), "foo");
+    let letters = "a".repeat(50_000);
+    server.call("vault_write", json!({ "path": "big.md", "content": letters }));
+    let huge =
+        json!({ "path": "big.md", "old_text": "a", "new_text": letters, "replace_all": true });
+    assert_eq!(server.fail("vault_edit", huge)["code"], "INVALID_ARGUMENT", "2.5 GB");
     for wrong in [
         json!({ "old_text": "a", "new_text": "b" }),
         json!({ "path": "a.md", "paths": ["b.md"], "old_text": "a", "new_text": "b" }),
@@ -558,4 +571,48 @@ fn what_is_missing_or_odd_is_said_where_it_is() {
     let remove = json!({ "paths": ["n.md"], "remove": ["rating", "due"] });
     server.call("vault_set_properties", remove);
     assert!(text(&folder, "n.md").starts_with("# One\n"), "the fences go with the last property");
+}
+
+#[test]
+fn inline_fields_are_asked_for_like_properties() {
+    let (_folder, server) = serve(&[
+        (
+            "a.md",
+            "---\nrating: 1\n---\nRating:: 5\nby [author:: [[Ann]]] (due date:: 2026-02-01)\n",
+        ),
+        ("b.md", "rating:: 3\nrating:: 4\n`rating:: 9`\n"),
+        ("c.md", "nothing\n"),
+    ]);
+    let rows = |query: Value| server.call("vault_query", query)["rows"].clone();
+    let above = rows(json!({
+        "where": "inline.rating > 4", "select": ["inline.rating", "rating", "inline.author", "inline.due date"]
+    }));
+    assert_eq!(
+        above,
+        json!([{ "path": "a.md", "inline.rating": 5, "rating": 1, "inline.author": "[[Ann]]",
+                 "inline.due date": "2026-02-01" }])
+    );
+    assert_eq!(rows(json!({ "where": "inline.rating.contains(4)" }))[0]["path"], "b.md");
+    let due = rows(json!({ "where": "inline[\"due date\"] < \"2026-03-01\"" }));
+    assert_eq!(due.as_array().unwrap().len(), 1, "{due}");
+    let sorted = rows(json!({ "where": "inline.rating", "sort": ["inline.rating desc"] }));
+    assert_eq!(sorted.as_array().unwrap().len(), 2, "{sorted}");
+}
+
+#[test]
+fn a_task_recurs_only_where_the_plugin_would_act() {
+    let plugin = ".obsidian/plugins/obsidian-tasks-plugin/data.json";
+    let far = "far 🔁 every day 📅9999-12-31 ⏳9999-12-31";
+    let note = format!("- [ ] pay 🔁 every month 📅 2026-01-01\n- [ ] #task {far}\n");
+    let settings = r##"{ "globalFilter": "#task", "setDoneDate": false }"##;
+    let (folder, server) = serve(&[(plugin, settings), ("t.md", &note)]);
+    let set = |line: usize, text: &str| json!({ "path": "t.md", "line": line, "text": text });
+    let done = server.call("vault_set_task", set(1, "pay 🔁 every month 📅 2026-01-01"));
+    assert!(done["next"].is_null(), "it lacks the filter: {done}");
+    let error = server.fail("vault_set_task", set(2, &format!("#task {far}")));
+    assert_eq!(error["code"], "INVALID_ARGUMENT", "no date has five digits of a year");
+    assert_eq!(text(&folder, "t.md").lines().count(), 2);
+    let (_folder, server) = serve(&[("t.md", "- [ ] icon 🔁 button\n")]);
+    let done = server.call("vault_set_task", set(1, "icon 🔁 button"));
+    assert_eq!(done["after"], "- [x] icon 🔁 button", "without the plugin it is a sign");
 }

@@ -552,3 +552,19 @@ fn a_long_history_is_paged_to_its_beginning() {
         repository.git(&["log", "--format=%H"]).lines().map(str::to_owned).collect();
     assert_eq!(seen, all);
 }
+
+/// A file that is gone comes back at its path, and not in place of another of its name.
+#[cfg(feature = "notes")]
+#[test]
+fn a_version_of_a_commit_goes_to_the_path_that_was_given() {
+    let repository = Repository::with(&[("a.png", "one"), ("other/a.png", "two")]);
+    let first = repository.git(&["rev-parse", "HEAD"]).trim().to_owned();
+    repository.git(&["rm", "-q", "a.png"]);
+    repository.write("other/a.png", "three");
+    repository.git(&["commit", "-qam", "later"]);
+    let server = repository.serve_with(&[("TOOLSETS", "vault,notes,git")]);
+    let done = server.call("vault_restore", json!({ "path": "a.png", "version": first }));
+    assert_eq!(done["path"], "a.png");
+    assert_eq!(repository.folder.read("a.png"), b"one");
+    assert_eq!(repository.folder.read("other/a.png"), b"three");
+}

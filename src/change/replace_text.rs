@@ -43,6 +43,14 @@ pub(crate) fn replace(bytes: &[u8], edit: &Replacement<'_>) -> Result<(Vec<u8>, 
             several => Err(Error::TextNotUnique(several)),
         };
     }
+    let all = memchr::memmem::find_iter(bytes, old.as_bytes()).count();
+    let longer = all.saturating_mul(new.len().saturating_sub(old.len()));
+    if bytes.len().saturating_add(longer) as u64 > limits::NOTE_BYTES {
+        return Err(Error::Invalid(format!(
+            "With {all} replacements the file would be too large; {} MB are allowed.",
+            limits::NOTE_BYTES >> 20
+        )));
+    }
     let (mut made, mut from, mut count) = (Vec::with_capacity(bytes.len()), 0, 0);
     for at in memchr::memmem::find_iter(bytes, old.as_bytes()) {
         made.extend_from_slice(bytes.part(from..at));

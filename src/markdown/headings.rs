@@ -97,13 +97,16 @@ pub(super) fn headings_named(headings: &[Heading], wanted: &str, strict: bool) -
     found.into_iter().flatten().collect()
 }
 
+/// Bytes of a heading whose markup is looked at: each opening bracket is searched for its end.
+const SHOWN_BYTES: usize = 500;
+
 /// A heading as it looks when it is rendered: links by their texts, without tags and emphasis.
 fn without_markup(heading: &str) -> String {
     static MARKUP: LazyLock<Option<Regex>> = LazyLock::new(|| {
         Regex::new(r"\[\[(?:[^\]|]*\|)?([^\]]*)\]\]|\[([^\]]*)\]\([^)]*\)|<[^<>]*>|[*_`]|==|~~")
             .ok()
     });
-    match MARKUP.as_ref() {
+    match MARKUP.as_ref().filter(|_| heading.len() <= SHOWN_BYTES) {
         Some(markup) => markup.replace_all(heading, "$1$2").into_owned(),
         None => heading.to_owned(),
     }

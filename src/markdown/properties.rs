@@ -73,9 +73,11 @@ pub fn set(text: &str, key: &str, new: Option<&Json>) -> Result<String, String> 
                 property.lines.last().map_or(end, |line| line.end),
             );
             let rest = splice(text, first..last, "");
-            // Nothing is left between the fences, no comment either.
+            // Nothing is left between the fences, and no comment went with the property.
             let is_last = wanted.len() == 1 && text.part(start..first).trim().is_empty();
-            if is_last && text.part(last..end).trim().is_empty() {
+            let is_all = text.part(last..end).trim().is_empty();
+            let has_comment = text.part(first..last).contains('#');
+            if is_last && is_all && !has_comment {
                 return Ok(without_frontmatter(&rest));
             }
             rest

@@ -7,6 +7,7 @@ use crate::clock::parse_date;
 use crate::slice::Part;
 use crate::text::floor;
 use crate::text::fold::fold;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Maximum bytes of the value of a field: a date or a recurrence rule.
@@ -173,13 +174,11 @@ pub fn without_ids(text: &str) -> String {
     text
 }
 
-/// Removes a field of Dataview.
+/// Removes a field of Dataview, with its brackets.
 fn cut_field(text: &mut String, name: &str) {
-    let value = field(text, name).map(|value| value.as_ptr().addr() - text.as_ptr().addr());
-    let Some(value) = value else { return };
-    let start = text.part(..value).rfind(['[', '(']).unwrap_or(value);
-    let end = text.part(value..).find([']', ')']).map_or(text.len(), |end| value + end + 1);
-    cut(text, start..end);
+    if let Some((whole, _)) = field_at(text, name) {
+        cut(text, whole);
+    }
 }
 
 /// The block id at the end of a task, with its `^`.
@@ -188,16 +187,17 @@ fn block_id(text: &str) -> Option<&str> {
 }
 
 /// Removes a range, and the space before it.
-fn cut(text: &mut String, range: std::ops::Range<usize>) {
+fn cut(text: &mut String, range: Range<usize>) {
     let start = text.part(..range.start).trim_end_matches(' ').len();
     text.replace_range(start..range.end, "");
 }
 
 /// The text of a task with a date behind it, before a block id: `✅ 2026-11-22`, or as a field.
-pub fn with_end(text: &str, status: Ended, day: &str, as_field: bool) -> String {
-    let (sign, name) = match status {
-        Ended::Done => ('✅', "completion"),
-        Ended::Cancelled => ('❌', "cancelled"),
+pub fn with_date(text: &str, dated: Dated, day: &str, as_field: bool) -> String {
+    let (sign, name) = match dated {
+        Dated::Done => ('✅', "completion"),
+        Dated::Cancelled => ('❌', "cancelled"),
+        Dated::Created => ('➕', "created"),
     };
     let date = if as_field { format!("[{name}:: {day}]") } else { format!("{sign} {day}") };
     let whole = text.trim_end();
@@ -207,11 +207,12 @@ pub fn with_end(text: &str, status: Ended, day: &str, as_field: bool) -> String 
     }
 }
 
-/// How a task ended.
+/// What happened to a task on a date.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ended {
+pub enum Dated {
     Done,
     Cancelled,
+    Created,
 }
 
 /// The date that a text begins with.
@@ -221,6 +222,11 @@ fn date(text: &str) -> Option<&str> {
 
 /// The value of `[name:: value]` or `(name:: value)`.
 fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    field_at(text, name).map(|(_, value)| text.part(value).trim())
+}
+
+/// Where `[name:: value]` or `(name:: value)` is, with its brackets, and its value.
+fn field_at(text: &str, name: &str) -> Option<(Range<usize>, Range<usize>)> {
     text.match_indices(name).find_map(|(at, _)| {
         let closing = match text.get(..at)?.chars().next_back()? {
             '[' => ']',
@@ -228,8 +234,9 @@ fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
             _ => return None,
         };
         let value = text.get(at + name.len()..)?.trim_start().strip_prefix("::")?;
-        let near = value.get(..floor(value, FIELD_BYTES))?;
-        Some(near.split_once(closing)?.0.trim())
+        let start = text.len() - value.len();
+        let end = start + value.get(..floor(value, FIELD_BYTES))?.find(closing)?;
+        Some((at - 1..end + 1, start..end))
     })
 }
 
@@ -240,11 +247,11 @@ mod tests {
     #[test]
     fn the_end_of_a_task_comes_and_goes() {
         for (open, ended, status, as_field) in [
-            ("pay ^id", "pay ✅ 2026-11-22 ^id", Ended::Done, false),
-            ("pay 📅 2026-11-30", "pay 📅 2026-11-30 ❌ 2026-11-22", Ended::Cancelled, false),
-            ("pay", "pay [completion:: 2026-11-22]", Ended::Done, true),
+            ("pay ^id", "pay ✅ 2026-11-22 ^id", Dated::Done, false),
+            ("pay 📅 2026-11-30", "pay 📅 2026-11-30 ❌ 2026-11-22", Dated::Cancelled, false),
+            ("pay", "pay [completion:: 2026-11-22]", Dated::Done, true),
         ] {
-            assert_eq!(with_end(open, status, "2026-11-22", as_field), ended);
+            assert_eq!(with_date(open, status, "2026-11-22", as_field), ended);
             assert_eq!(without_end(ended), open);
         }
         assert_eq!(without_end("a ✅ soon [done:: no]"), "a ✅ soon [done:: no]");

@@ -1,7 +1,7 @@
 //! The next occurrence of a task that recurs, as the Tasks plugin writes it.
 
 use crate::calendar::DateTime;
-use crate::markdown::tasks::{self, TaskFields};
+use crate::markdown::tasks::{self, Dated, TaskFields};
 use crate::slice::Part;
 
 /// The days of a week, from Monday.
@@ -116,7 +116,12 @@ fn weekdays(text: &str) -> Option<Vec<i64>> {
 ///
 /// # Errors
 /// Its rule, where it is not understood.
-pub(super) fn next_text(text: &str, today: &str, sets_created: bool) -> Result<String, String> {
+pub(super) fn next_text(
+    text: &str,
+    today: &str,
+    sets_created: bool,
+    has_fields: bool,
+) -> Result<String, String> {
     let open = tasks::without_end(text);
     let rule_text = tasks::rule_of(&open).unwrap_or_default();
     let rule = Rule::parse(rule_text).ok_or_else(|| rule_text.to_owned())?;
@@ -129,21 +134,28 @@ pub(super) fn next_text(text: &str, today: &str, sets_created: bool) -> Result<S
         let shift = after.seconds_since(before);
         for dated in [due, scheduled, start].into_iter().flatten() {
             let Some(moved) = date(Some(dated)) else { continue };
-            // All dates are equally long, so offsets stay.
             let at = dated.as_ptr().addr() - open.as_ptr().addr();
             let moved = moved.plus_seconds(shift).format("YYYY-MM-DD");
+            // Offsets stay while all dates are equally long: those of four digits of a year.
+            if moved.len() != dated.len() || moved.starts_with('-') {
+                return Err(rule_text.to_owned());
+            }
             next.replace_range(at..at + dated.len(), &moved);
         }
     }
-    if let Some(created) = created {
-        let at = created.as_ptr().addr() - open.as_ptr().addr();
-        if sets_created {
+    match created {
+        Some(created) if sets_created => {
+            let at = created.as_ptr().addr() - open.as_ptr().addr();
             next.replace_range(at..at + created.len(), today);
-        } else {
-            next = tasks::without_created(&next);
         }
+        Some(_) => next = tasks::without_created(&next),
+        None => {}
     }
-    Ok(tasks::without_ids(&next))
+    let next = tasks::without_ids(&next);
+    Ok(match created {
+        None if sets_created => tasks::with_date(&next, Dated::Created, today, has_fields),
+        _ => next,
+    })
 }
 
 #[cfg(test)]
@@ -185,7 +197,7 @@ mod tests {
 
     #[test]
     fn the_next_task_has_its_dates_moved_and_its_ids_removed() {
-        let next = |text: &str| next_text(text, "2026-11-28", false).unwrap();
+        let next = |text: &str| next_text(text, "2026-11-28", false, false).unwrap();
         assert_eq!(
             next("pay #a 🔁 every month 🛫 2026-11-20 📅 2026-11-25 ✅ 2026-11-28 ^id"),
             "pay #a 🔁 every month 🛫 2026-12-20 📅 2026-12-25"
@@ -199,10 +211,16 @@ mod tests {
             "water [repeat:: every week]  [due:: 2026-12-02]"
         );
         assert_eq!(next("no date 🔁 every day"), "no date 🔁 every day");
-        let kept = next_text("x ➕ 2026-01-01 🔁 every day", "2026-11-28", true).unwrap();
+        let kept = next_text("x ➕ 2026-01-01 🔁 every day", "2026-11-28", true, false).unwrap();
         assert_eq!(kept, "x ➕ 2026-11-28 🔁 every day");
         assert_eq!(
-            next_text("x 🔁 every full moon", "2026-11-28", true).unwrap_err(),
+            next_text("x 🔁 every day", "2026-11-28", true, true).unwrap(),
+            "x 🔁 every day [created:: 2026-11-28]"
+        );
+        let far = "x 🔁 every day 📅9999-12-31 ⏳9999-12-31";
+        assert!(next_text(far, "2026-11-28", false, false).is_err());
+        assert_eq!(
+            next_text("x 🔁 every full moon", "2026-11-28", true, false).unwrap_err(),
             "every full moon"
         );
     }

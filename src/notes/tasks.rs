@@ -7,7 +7,7 @@ use crate::markdown::blocks::{Kind, line_end};
 use crate::markdown::edit::{Edit, apply_all};
 use crate::markdown::frontmatter;
 use crate::markdown::parts::{Note, Task};
-use crate::markdown::tasks::{self, Ended, NoteTask};
+use crate::markdown::tasks::{self, Dated, NoteTask};
 use crate::notes::recurrence::next_text;
 use crate::slice::Part;
 use crate::text::fold::fold;
@@ -45,6 +45,7 @@ pub enum Status {
 /// What the settings of the Tasks plugin say, if the vault has it.
 #[derive(Debug, Default)]
 struct Plugin {
+    is_present: bool,
     /// The type of each status that they define, such as `DONE`.
     types: BTreeMap<char, String>,
     sets_done_date: bool,
@@ -74,6 +75,7 @@ impl Plugin {
         let flag = |name: &str| settings.get(name).and_then(|flag| flag.as_bool()).unwrap_or(true);
         let text = |name: &str| settings.get(name).and_then(|text| text.as_str());
         Plugin {
+            is_present: true,
             types: typed.collect(),
             sets_done_date: flag("setDoneDate"),
             sets_cancelled_date: flag("setCancelledDate"),
@@ -107,11 +109,11 @@ impl Plugin {
     }
 
     /// How a task with this status ended.
-    fn end(&self, status: char) -> Option<Ended> {
+    fn end(&self, status: char) -> Option<Dated> {
         match self.types.get(&status).map(String::as_str) {
-            Some("CANCELLED") => Some(Ended::Cancelled),
-            None if status == '-' => Some(Ended::Cancelled),
-            _ => self.is_done(status).then_some(Ended::Done),
+            Some("CANCELLED") => Some(Dated::Cancelled),
+            None if status == '-' => Some(Dated::Cancelled),
+            _ => self.is_done(status).then_some(Dated::Done),
         }
     }
 
@@ -123,12 +125,12 @@ impl Plugin {
         }
         let open = if was.is_some() { tasks::without_end(text) } else { text.to_owned() };
         let sets_date = match is {
-            Some(Ended::Done) => self.sets_done_date,
-            Some(Ended::Cancelled) => self.sets_cancelled_date,
-            None => false,
+            Some(Dated::Done) => self.sets_done_date,
+            Some(Dated::Cancelled) => self.sets_cancelled_date,
+            Some(Dated::Created) | None => false,
         };
         match is.filter(|_| sets_date && text.contains(&self.global_filter)) {
-            Some(end) => tasks::with_end(&open, end, today, self.has_fields),
+            Some(end) => tasks::with_date(&open, end, today, self.has_fields),
             None => open,
         }
     }
@@ -141,15 +143,19 @@ impl Plugin {
         today: &str,
     ) -> Result<Option<String>, Error> {
         let is_done_now = self.is_done(after) && !self.is_done(before);
-        if !is_done_now || !tasks::fields_of(text).is_recurring {
+        let is_of_plugin = text.contains(&self.global_filter);
+        if !is_done_now || !is_of_plugin || !tasks::fields_of(text).is_recurring {
             return Ok(None);
         }
-        next_text(text, today, self.sets_created_date).map(Some).map_err(|rule| {
-            Error::Invalid(format!(
+        match next_text(text, today, self.sets_created_date, self.has_fields) {
+            Ok(next) => Ok(Some(next)),
+            // Where the plugin is not, the sign may mean anything.
+            Err(_) if !self.is_present => Ok(None),
+            Err(rule) => Err(Error::Invalid(format!(
                 "This task recurs by a rule that is not understood here ({rule}); tick it in \
                  Obsidian, where its plugin makes the next one."
-            ))
-        })
+            ))),
+        }
     }
 }
 

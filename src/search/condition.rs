@@ -30,6 +30,17 @@ pub(crate) struct File<'a> {
     proceed: &'a dyn Fn() -> bool,
 }
 
+impl Scope {
+    /// Whether a task with this status is one of these tasks.
+    fn has(self, status: char) -> bool {
+        match self {
+            Scope::TaskTodo => tasks::is_open(status),
+            Scope::TaskDone => tasks::is_done(status),
+            _ => true,
+        }
+    }
+}
+
 impl<'a> File<'a> {
     pub(crate) fn new(
         entry: &'a Entry,
@@ -71,26 +82,32 @@ impl<'a> File<'a> {
     }
 
     /// The numbers, from 1, of the lines that one of the conditions is met in, or that `also` is
-    /// true for.
+    /// true for; and whether all lines were looked at.
     pub(crate) fn lines_meeting(
         &self,
         conditions: &[Condition],
         also: &dyn Fn(&str) -> bool,
-    ) -> Result<Vec<usize>, Unfinished> {
+    ) -> (Vec<usize>, bool) {
         let mut numbers = Vec::new();
         let mut start = 0;
         for (number, line) in (1..).zip(self.text().split_inclusive('\n')) {
+            if !(self.proceed)() {
+                return (numbers, false);
+            }
             let range = start..start + line.trim_end_matches(['\r', '\n']).len();
             start += line.len();
             let mut meets = also(self.text().part(range.clone()));
             for condition in conditions {
-                meets = meets || self.is_met_in_line(condition, &range)?;
+                match self.is_met_in_line(condition, &range) {
+                    Ok(is_met) => meets |= is_met,
+                    Err(Unfinished) => return (numbers, false),
+                }
             }
             if meets {
                 numbers.push(number);
             }
         }
-        Ok(numbers)
+        (numbers, true)
     }
 
     /// Whether what a condition looks for is in a line; of a longer part of a note, what has to be
@@ -106,6 +123,15 @@ impl<'a> File<'a> {
             | Condition::Has(Field::Name | Field::Path, _) => false,
             Condition::Within(Scope::Block | Scope::Section, inner) => {
                 self.is_met_in_line(inner, line)?
+            }
+            Condition::Within(Scope::Line, inner) => self.find(inner, Some(line))?.is_some(),
+            Condition::Within(scope, inner) => {
+                let lines = self.lines.get_or_init(|| blocks::lines(self.text()));
+                let at = lines.partition_point(|other| other.range.start < line.start);
+                let kind = lines.get(at).map(|line| line.kind);
+                let is_task =
+                    matches!(kind, Some(Kind::Item { status: Some(status) }) if scope.has(status));
+                is_task && self.find(inner, Some(line))?.is_some()
             }
             Condition::All(parts) | Condition::Any(parts) => {
                 for part in parts {
@@ -252,7 +278,8 @@ impl<'a> File<'a> {
     /// An inline tag in a part, or one nested below it.
     fn find_tag(&self, wanted: &str, part: &Range<usize>) -> Option<Range<usize>> {
         let tags = self.tags.get_or_init(|| inline::tags(self.text()));
-        let mut inside = tags.iter().filter(|tag| part.start <= tag.start && tag.end <= part.end);
+        let first = tags.partition_point(|tag| tag.start < part.start);
+        let mut inside = tags.iter().skip(first).take_while(|tag| tag.end <= part.end);
         inside
             .find(|tag| {
                 rest_below(&fold(self.text().part(tag.start + 1..tag.end)), wanted).is_some()
@@ -269,12 +296,7 @@ impl<'a> File<'a> {
             Scope::Block => blocks().clone(),
             Scope::Section => blocks::sections(lines),
             Scope::Task | Scope::TaskTodo | Scope::TaskDone => {
-                let wanted = |status: char| match scope {
-                    Scope::TaskTodo => tasks::is_open(status),
-                    Scope::TaskDone => tasks::is_done(status),
-                    _ => true,
-                };
-                let tasks = lines.iter().filter(|line| matches!(line.kind, Kind::Item { status: Some(status) } if wanted(status)));
+                let tasks = lines.iter().filter(|line| matches!(line.kind, Kind::Item { status: Some(status) } if scope.has(status)));
                 // A task goes on to the end of its block.
                 let block_of = |line: &Line| {
                     blocks().get(blocks().partition_point(|block| block.end < line.range.end))

@@ -8,7 +8,7 @@ use crate::search::Search;
 use crate::search::condition::File;
 use crate::search::query::Condition;
 use crate::search::rank::{MatchType, Relevance, Word};
-use crate::search::results::Passage;
+use crate::search::results::{MatchingLines, Passage};
 use crate::search::snippet::{line_of, lines_around, snippet_of_kept, snippet_of_line};
 use crate::slice::Part;
 use crate::text::fold::fold;
@@ -95,16 +95,16 @@ impl Search {
         ranges.into_iter().map(passage).filter(|passage| !passage.text.trim().is_empty()).collect()
     }
 
-    /// The first lines that have one of the words, in any form, or meet one of the conditions, with
-    /// their numbers; and how many there are in all.
+    /// The lines that have one of the words, in any form, or meet one of the conditions.
     pub(crate) fn matching_lines(
         &self,
         entry: &Entry,
         words: &[Word],
         conditions: &[Condition],
-    ) -> (Vec<(usize, String)>, usize) {
+        deadline: Deadline,
+    ) -> MatchingLines {
         if !entry.has_searched_text() {
-            return Default::default();
+            return MatchingLines::default();
         }
         let kept = self.kept_text(entry).unwrap_or_default();
         let original = kept.original();
@@ -116,17 +116,15 @@ impl Search {
                     || line.match_indices(stem).any(|(at, _)| is_form(&line, at, stem.len()))
             })
         };
-        let deadline = Deadline::after(limits::SEARCH_TIME);
         let in_time = || deadline.left().is_some();
-        let numbers = File::new(entry, kept.folded(), Some(&original), &in_time)
-            .lines_meeting(conditions, &has_word)
-            .unwrap_or_default();
+        let (numbers, is_complete) = File::new(entry, kept.folded(), Some(&original), &in_time)
+            .lines_meeting(conditions, &has_word);
         let mut lines = original.lines().enumerate();
         let shown = numbers.iter().take(limits::LINES_OF_NOTE).filter_map(|number| {
             let (_, line) = lines.find(|(at, _)| at + 1 == *number)?;
             Some((*number, line.trim().chars().take(limits::PASSAGE_CHARS).collect()))
         });
-        (shown.collect(), numbers.len())
+        MatchingLines { shown: shown.collect(), total: numbers.len(), is_cut_off: !is_complete }
     }
 
     /// The line of a match in the folded text, cut around it, and its number.

@@ -1,11 +1,13 @@
 //! A page of search results: which candidates it has and in which order, and what is shown of each.
 
+use crate::clock::Deadline;
+use crate::limits;
 use crate::search::Search;
 use crate::search::candidate::{Candidate, Rank, RankingInputs, score_rank};
 use crate::search::posting::{IN_NAME, IN_PATH, IN_TAG};
 use crate::search::query::{Condition, Parsed};
 use crate::search::rank::{MatchType, Ranker, Relevance, Word, first_bits};
-use crate::search::results::{Detail, Hit, Query};
+use crate::search::results::{Detail, Hit, MatchingLines, Query};
 use crate::search::snippet::excerpt_around;
 use crate::vault::entry::{Entry, name_of};
 use crate::vault::error::Error;
@@ -40,6 +42,8 @@ pub(crate) struct Ranking<'a> {
     is_single_term: bool,
     /// If the query is only a tag, the tag is what is shown.
     tags_asked: Vec<Word>,
+    /// Until when matching lines are looked for, in all results together.
+    deadline: Deadline,
 }
 
 impl<'a> Ranking<'a> {
@@ -59,7 +63,18 @@ impl<'a> Ranking<'a> {
         let tags =
             parsed.conditions.iter().flat_map(Condition::tags).filter(|_| inputs.words.is_empty());
         let tags_asked = tags.map(Word::new).collect();
-        Ranking { search, query, parsed, inputs, ranker, all_words, is_single_term, tags_asked }
+        let deadline = Deadline::after(limits::SEARCH_TIME);
+        Ranking {
+            search,
+            query,
+            parsed,
+            inputs,
+            ranker,
+            all_words,
+            is_single_term,
+            tags_asked,
+            deadline,
+        }
     }
 
     /// Whether a file has each asked word as it was asked for.
@@ -201,12 +216,12 @@ impl<'a> Ranking<'a> {
             Detail::Passages => self.search.passages(&entry, &relevance, at, words),
             Detail::Nothing | Detail::Lines => Vec::new(),
         };
-        let (lines, lines_total) = match self.query.detail {
+        let lines = match self.query.detail {
             Detail::Lines => {
                 let own = words.get(..*asked).unwrap_or_default();
-                self.search.matching_lines(&entry, own, conditions)
+                self.search.matching_lines(&entry, own, conditions, self.deadline)
             }
-            Detail::Nothing | Detail::Passages => Default::default(),
+            Detail::Nothing | Detail::Passages => MatchingLines::default(),
         };
         let mut expressions = self
             .parsed
@@ -229,7 +244,6 @@ impl<'a> Ranking<'a> {
             missing: self.ranker.missing(candidate.words),
             passages,
             lines,
-            lines_total,
         }
     }
 

@@ -51,6 +51,17 @@ pub struct Passage {
     pub text: String,
 }
 
+/// The lines of a note that match.
+#[derive(Debug, Default)]
+pub struct MatchingLines {
+    /// The first of them, with their numbers from 1.
+    pub shown: Vec<(usize, String)>,
+    /// How many there are.
+    pub total: usize,
+    /// The time was up: there may be more.
+    pub is_cut_off: bool,
+}
+
 /// One result.
 #[derive(Debug)]
 pub struct Hit {
@@ -66,8 +77,6 @@ pub struct Hit {
     pub missing: Vec<String>,
     /// The best passages, if they are wanted.
     pub passages: Vec<Passage>,
-    /// The first matching lines with their numbers, if they are wanted.
-    pub lines: Vec<(usize, String)>,
-    /// The number of all matching lines.
-    pub lines_total: usize,
+    /// The matching lines, if they are wanted.
+    pub lines: MatchingLines,
 }

@@ -55,7 +55,7 @@ use crate::store::Store;
 use crate::text::fold::fold;
 #[cfg(feature = "notes")]
 use crate::vault::Template;
-use crate::vault::media::is_note;
+use crate::vault::media::{extension_of, is_note};
 pub use crate::vault::properties::Criteria;
 use crate::vault::{Error as VaultError, Named, Vault, VaultPath};
 use serde_json::{Value, json};
@@ -410,6 +410,9 @@ impl Context<'_> {
         });
         let path = in_folder.map_or_else(|| self.path(name), Ok)?;
         self.vault.entry(&path)?;
+        if !is_note(path.name()) {
+            return Err(Error::invalid(format!("{} is no note, so no template.", path.as_str())));
+        }
         let path = path.as_str().to_owned();
         Ok(match usual {
             Some(usual) => Template { path, ..usual },
@@ -450,6 +453,13 @@ impl Context<'_> {
             }
         }
         Ok(paths)
+    }
+
+    /// The path of a file in a commit: as it was given, where that is a path, and not that of a
+    /// file of its name elsewhere, which is there now.
+    pub fn path_in_commit(&self, text: &str, found: VaultPath) -> VaultPath {
+        let given = VaultPath::file(&self.below_root(text)).ok();
+        given.filter(|given| extension_of(given.name()).is_some()).unwrap_or(found)
     }
 
     /// The bytes of a note in the commit `version`; `None` where that cannot be one, or the vault is

@@ -42,6 +42,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
             });
         }
         Err(no_version @ (VaultError::NoTarget { .. } | VaultError::Invalid(_))) => {
+            let path = context.path_in_commit(arguments.text("path"), path);
             match context.bytes_in_commit(&path, version)? {
                 Some(bytes) => context.changes.bring_back(&path, &bytes)?,
                 // Of what never was there, or is no file.

@@ -14,7 +14,8 @@ pub(super) static TOOL: Tool = Tool {
     description: "Ticks or unticks tasks of a note: to tick off, check or mark a \
                   task (checkbox) as done; to change its words use vault_edit. Take path, line \
                   and text from vault_tasks.",
-    effect: Effect::Sets { idempotent: true },
+    // Of a task that recurs, the next occurrence may stand where it was.
+    effect: Effect::Sets { idempotent: false },
     facts: &[],
     input: &[
         required("path", ANY_TEXT, PATH).of_files(),

@@ -85,10 +85,11 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
             (path, stamp.size, Some(stamp.modified().rfc3339()), Some(etag), content)
         }
         Some(version) => {
-            let path = context.existing_or_deleted(arguments.text("path"))?;
+            let mut path = context.existing_or_deleted(arguments.text("path"))?;
             let bytes = match context.changes.kept_version(&path, version.trim()) {
                 Ok(bytes) => bytes,
                 Err(no_version) => {
+                    path = context.path_in_commit(arguments.text("path"), path);
                     context.bytes_in_commit(&path, version.trim())?.ok_or(no_version)?
                 }
             };

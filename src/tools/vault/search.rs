@@ -5,7 +5,7 @@ use crate::search::run::{Detail, Hit, MatchType, Query};
 use crate::text::fitting_in;
 use crate::tools::paging::{self, CURSOR, Next};
 use crate::tools::reply::json_of;
-use crate::tools::result::{Inline, Members, result, unless_empty};
+use crate::tools::result::{Inline, Members, flag, result, unless_empty};
 use crate::tools::schema::{ANY_TEXT, DefaultValue, Shape, defaulted, optional, required};
 use crate::tools::{Arguments, Code, Context, Effect, Error, Fact, Reply, Tool};
 use crate::{calendar, limits};
@@ -122,6 +122,8 @@ result! {
         lines: Option<Vec<Line<'a>>>,
         /// How many there are, if not all are shown.
         lines_total: Option<usize>,
+        /// The time was up before all lines were looked at.
+        lines_incomplete: Option<bool>,
     }
 }
 
@@ -152,18 +154,19 @@ impl<'a> Match<'a> {
             to_line: part.to_line,
             text: &part.text,
         });
-        let lines = hit.lines.iter().map(|(line, text)| Line { line: *line, text });
+        let lines = hit.lines.shown.iter().map(|(line, text)| Line { line: *line, text });
         Match {
             path: &hit.entry.path,
             match_type,
             // The lines are those of the text: a name that matches is shown all the same.
-            snippet: (snippets != NONE && hit.lines.is_empty()).then_some(&*hit.snippet),
+            snippet: (snippets != NONE && hit.lines.shown.is_empty()).then_some(&*hit.snippet),
             line: hit.line,
             modified: shows_time.then(|| hit.entry.stamp.modified().rfc3339()),
             missing: unless_empty(&hit.missing),
             passages: (parts.len() > 0).then(|| parts.collect()),
             lines: (lines.len() > 0).then(|| lines.collect()),
-            lines_total: (hit.lines_total > hit.lines.len()).then_some(hit.lines_total),
+            lines_total: (hit.lines.total > hit.lines.shown.len()).then_some(hit.lines.total),
+            lines_incomplete: flag(hit.lines.is_cut_off),
         }
     }
 
