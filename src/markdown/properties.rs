@@ -76,7 +76,10 @@ pub fn set(text: &str, key: &str, new: Option<&Json>) -> Result<String, String> 
             // Nothing is left between the fences, and no comment went with the property.
             let is_last = wanted.len() == 1 && text.part(start..first).trim().is_empty();
             let is_all = text.part(last..end).trim().is_empty();
-            let has_comment = text.part(first..last).contains('#');
+            let has_comment = text
+                .part(first..last)
+                .lines()
+                .any(|line| !without_comment(line).1.is_empty());
             if is_last && is_all && !has_comment {
                 return Ok(without_frontmatter(&rest));
             }

@@ -50,9 +50,7 @@ pub fn login(
         abilities.iter().map(|ability| format!(", {}", escape_html(ability))).collect();
     let (legend, options) = match request.access {
         Access::Write => {
-            let about = format!(
-                "search, read, create and edit notes; deleted notes go to the trash{can_do}"
-            );
+            let about = format!("search, read, create and edit notes{can_do}");
             let write =
                 option(Choice::All(Access::Write), "write", "Read and change notes", &about);
             (

@@ -53,6 +53,9 @@ await main(async (url, user, password) => {
   await phone.fill('#username', user);
   await phone.fill('#password', 'wrong');
   await phone.click('button.main');
+  check((await phone.locator('[role=alert]').count()) === 0, 'nothing is chosen for the person, and nothing sent before');
+  await phone.check('input[name=access][value=write]');
+  await phone.click('button.main');
   check((await phone.locator('[role=alert]').textContent()).includes('wrong'), 'a wrong password is told');
   check((await phone.inputValue('#username')) === user, 'the name need not be typed again');
   await shot(phone, 'phone-wrong-password');
@@ -64,7 +67,10 @@ await main(async (url, user, password) => {
   const desktop = await open({ viewport: { width: 1100, height: 800 }, colorScheme: 'light' });
   await desktop.goto(await register('A desktop', callback));
   await shot(desktop, 'desktop-light');
-  // The keyboard alone: the name has the focus, Enter sends the form.
+  // The keyboard alone: what it may do, the name, the password; Enter sends the form.
+  await desktop.keyboard.press('Tab');
+  await desktop.keyboard.press('Space');
+  await desktop.keyboard.press('Tab');
   await desktop.keyboard.type(user);
   await desktop.keyboard.press('Tab');
   await desktop.keyboard.type(password);
@@ -77,6 +83,7 @@ await main(async (url, user, password) => {
   await chain.goto(await register('A chain', callback.replace('/callback', '/chain/1')));
   check((await chain.getByLabel('User name').count()) === 1 && (await chain.getByLabel('Password').count()) === 1, 'labels name the fields');
   check((await chain.getByRole('heading', { level: 1 }).count()) === 1 && (await chain.getByRole('group').count()) === 1, 'headings and groups');
+  await chain.check('input[name=access][value=read]');
   await chain.fill('#username', user);
   await chain.fill('#password', password);
   await chain.getByRole('button', { name: 'Log in and allow' }).click();

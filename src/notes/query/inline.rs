@@ -119,7 +119,7 @@ mod tests {
     #[test]
     fn fields_are_those_of_text_and_no_code() {
         let text = "---\na:: 1\n---\nrating:: 5\n- **Due Date**:: 2026-12-01\nread [pages:: 12] and \
-                    (by:: [[Ann (a)]])\n`x:: 1` and std::fs::read\n```\ny:: 2\n```\n> mood:: good\n\
+                    (by:: [[Ann (a)]])\n`x:: 1` and more\n```\ny:: 2\n```\n> mood:: good\n\
                     empty::\nhttp://x.com::a\n";
         let found = fields(text);
         let expected = [

@@ -13,7 +13,7 @@ pub(super) static TOOL: Tool = Tool {
                   use vault_edit. They go to .trash in the vault, all or none. Says which links \
                   to them break. A folder must be empty, or have each of its files named.",
     effect: Effect::Replaces { idempotent: false },
-    facts: &[Fact::Ability("delete files, to the vault's trash")],
+    facts: &[Fact::Ability("move deleted notes to the trash")],
     input: &[
         required(
             "paths",
