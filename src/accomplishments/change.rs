@@ -179,7 +179,7 @@ impl Change<'_> {
     /// Moves a note, before anything in it is changed, and rewrites the links to it.
     ///
     /// # Errors
-    /// As [`Links::move_file`](crate::links::Links::move_file).
+    /// As [`Links::move_files`](crate::links::Links::move_files).
     pub(super) fn move_note(&mut self, from: &VaultPath, to: &VaultPath) -> Result<(), Error> {
         for step in self.store.links().steps_of_move(self.store.changes(), from, to)? {
             match step {

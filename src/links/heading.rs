@@ -79,7 +79,7 @@ impl Links {
     /// Renames a heading of a note, and rewrites the links to it.
     ///
     /// # Errors
-    /// As [`Links::move_file`]; [`Error::NoTarget`], [`Error::Ambiguous`].
+    /// As [`Links::move_files`]; [`Error::NoTarget`], [`Error::Ambiguous`].
     pub fn rename_heading(
         &self,
         changes: &Changes,

@@ -19,7 +19,7 @@ impl Links {
     /// are without `#`.
     ///
     /// # Errors
-    /// As [`Links::move_file`].
+    /// As [`Links::move_files`].
     pub fn rename_tag(
         &self,
         changes: &Changes,

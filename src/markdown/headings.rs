@@ -63,7 +63,7 @@ pub fn heading_in_link(heading: &str) -> String {
     spaced.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The headings that a text or path means; see [`Note::find_heading`].
+/// The headings that a text or path means; see [`Note::find_heading`](super::parts::Note::find_heading).
 pub(super) fn headings_named(headings: &[Heading], wanted: &str, strict: bool) -> Vec<usize> {
     let exact = |text: &str| text.trim().to_owned();
     let spaced = |text: &str| {
