@@ -9,6 +9,7 @@ use crate::cli::{Parsed, Raw};
 use crate::config::{Config, Purpose, without_default_port};
 use crate::disk;
 use crate::settings::SETTINGS;
+use crate::tools::Toolset;
 use serde_json::json;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
@@ -84,7 +85,9 @@ pub(super) fn init(parsed: &Parsed) -> Result<u8, u8> {
     let Some(audience) = Audience::of(&audience) else {
         return Err(fail("--for has to be code, desktop or server", WRONG));
     };
-    raw.entry("TOOLSETS").or_insert_with(|| "vault,notes".into());
+    let usual = Toolset::built_in().filter(|set| matches!(set, Toolset::Vault | Toolset::Notes));
+    let usual: Vec<&str> = usual.map(Toolset::name).collect();
+    raw.entry("TOOLSETS").or_insert_with(|| usual.join(","));
     match audience {
         Audience::ClaudeCode | Audience::Desktop => {
             let (config, mut mistakes) =
