@@ -114,6 +114,16 @@ const MONTHS: [&str; 12] = [
 const WEEKDAYS: [&str; 7] =
     ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
 
+/// The number of a day of the week, 0 for Monday, by its English name or the first three letters of
+/// it, in any case.
+pub fn weekday_named(name: &str) -> Option<i64> {
+    let is_named = |weekday: &&str| {
+        let forms = [Some(*weekday), weekday.get(..3)];
+        forms.into_iter().flatten().any(|form| form.eq_ignore_ascii_case(name))
+    };
+    i64::try_from(WEEKDAYS.iter().position(is_named)?).ok()
+}
+
 impl DateTime {
     /// Midnight of a day (`2026-11-22`); `None` for any other text.
     pub fn of_date(text: &str) -> Option<DateTime> {

@@ -296,10 +296,12 @@ impl Changes {
                 let after = change(path, utf8(path, &before)?)?.into_bytes();
                 let written = (after != before).then(|| Written::of(path, false, &after));
                 if written.is_some() {
-                    self.vault.check_grant(path.as_str())?;
-                    refuse_read_only(&self.vault.locate(path)?.1, path)?;
                     check_size(path, after.len() as u64)?;
-                    must_stay_valid(path, Some(&before), &after)?;
+                    if dry_run {
+                        // What the change itself refuses.
+                        self.may_write(path, after.len())?;
+                        must_stay_valid(path, Some(&before), &after)?;
+                    }
                     bytes += before.len() + after.len();
                     if bytes > limits::CHANGE_BYTES {
                         let most = limits::CHANGE_BYTES >> 20;

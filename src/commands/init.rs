@@ -107,11 +107,15 @@ pub(super) fn init(parsed: &Parsed) -> Result<u8, u8> {
     }
 }
 
+/// The path of this program.
+fn program() -> String {
+    let path = std::env::current_exe().and_then(std::fs::canonicalize);
+    path.map_or("vault-sync-mcp".into(), |path| path.display().to_string())
+}
+
 /// The program and its arguments, with which a client on this computer starts it.
 fn stdio_arguments(raw: &Raw) -> Vec<String> {
-    let program = std::env::current_exe().and_then(std::fs::canonicalize);
-    let program = program.map_or("vault-sync-mcp".into(), |path| path.display().to_string());
-    let mut arguments = vec![program, "stdio".to_owned()];
+    let mut arguments = vec![program(), "stdio".to_owned()];
     for setting in SETTINGS.iter().filter(|setting| !OF_NETWORK.contains(&setting.variable)) {
         let flag = setting.flag();
         match raw.get(setting.variable).filter(|_| !flag.is_empty()) {
@@ -293,8 +297,7 @@ fn unit_text(vault: &Path, user: Option<&str>) -> String {
 
 fn next_lines(config: &Config, file: &Path, unit: &Path) -> String {
     let [file, unit] = [file, unit].map(|path| shell_word(&path.display().to_string()));
-    let program = std::env::current_exe()
-        .map_or("vault-sync-mcp".into(), |path| shell_word(&path.display().to_string()));
+    let program = shell_word(&program());
     let host = config.origin.strip_prefix("https://");
     let proxy = host.map_or(String::new(), |host| {
         let listen = config.listen;

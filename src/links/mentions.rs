@@ -30,19 +30,9 @@ impl Links {
     ) -> Result<Vec<LeftAlone>, Error> {
         let wanted = fold(name);
         let encoded = fold(&percent::encode(name, "/"));
-        let word_index = self.search.word_index();
-        let mut entries: Vec<Arc<Entry>> = Vec::new();
-        self.vault().view.with_table(|table| {
-            for name in BTreeSet::from([&wanted, &encoded]) {
-                for sign in OUTSIDE_LINKS {
-                    let index = word_index.as_deref();
-                    let having = self.search.files_that_may_have(&[name, sign], index, table);
-                    entries.extend(having.into_iter().filter(|entry| entry.is_note()).cloned());
-                }
-            }
-        });
-        entries.sort_unstable_by(|a, b| a.path.cmp(&b.path));
-        entries.dedup_by(|a, b| a.path == b.path);
+        let names = BTreeSet::from([&*wanted, &*encoded]);
+        let texts = names.iter().flat_map(|name| OUTSIDE_LINKS.map(|sign| [*name, sign]));
+        let entries = self.notes_that_may_have(texts.collect());
         let look = |entry: &Arc<Entry>| {
             let folded = entry.folded_text();
             let has = |sign: &&str| folded.contains(*sign);
@@ -78,6 +68,20 @@ impl Links {
         Ok(found.into_iter().flatten().collect())
     }
 
+    /// The notes that may have both texts of one of the pairs, folded.
+    fn notes_that_may_have(&self, pairs: Vec<[&str; 2]>) -> Vec<Arc<Entry>> {
+        let word_index = self.search.word_index();
+        let mut notes: Vec<Arc<Entry>> = self.vault().view.with_table(|table| {
+            let having = pairs.iter().flat_map(|pair| {
+                self.search.files_that_may_have(pair, word_index.as_deref(), table)
+            });
+            having.filter(|entry| entry.is_note()).cloned().collect()
+        });
+        notes.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+        notes.dedup_by(|a, b| a.path == b.path);
+        notes
+    }
+
     /// Where bases and query blocks mention a name or tag.
     pub(crate) fn mentions(
         &self,
@@ -85,19 +89,9 @@ impl Links {
         proceed: &dyn Fn(usize, usize) -> bool,
     ) -> Result<Vec<LeftAlone>, Error> {
         let wanted = fold(name);
-        let word_index = self.search.word_index();
         let mut entries = self.vault().files_below(&VaultPath::root(), ".base");
-        self.vault().view.with_table(|table| {
-            for kind in QUERY_BLOCKS {
-                let having = self
-                    .search
-                    .files_that_may_have(&[&wanted, kind], word_index.as_deref(), table)
-                    .into_iter();
-                entries.extend(having.filter(|entry| entry.is_note()).cloned());
-            }
-        });
-        entries.sort_unstable_by(|a, b| a.path.cmp(&b.path));
-        entries.dedup_by(|a, b| a.path == b.path);
+        let texts = QUERY_BLOCKS.map(|kind| [&*wanted, kind]);
+        entries.extend(self.notes_that_may_have(texts.into()));
         let look = |entry: &Arc<Entry>| {
             let is_base = !entry.is_note();
             let folded = entry.folded_text();

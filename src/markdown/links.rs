@@ -69,7 +69,7 @@ impl Link {
     /// Another path as written in this link; `None` if its syntax cannot express it.
     pub fn write_path(&self, path: &str) -> Option<String> {
         let is_possible = match self.syntax {
-            Syntax::Wikilink => is_read_back(&format!("[[{path}]]"), path),
+            Syntax::Wikilink => can_be_linked_to(path),
             Syntax::Markdown => is_read_back(&format!("[x]({})", encode(path)), path),
             Syntax::CanvasPath => true,
         };

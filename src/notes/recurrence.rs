@@ -1,12 +1,9 @@
 //! The next occurrence of a task that recurs, as the Tasks plugin writes it.
 
-use crate::calendar::DateTime;
+use crate::calendar::{DateTime, weekday_named};
 use crate::markdown::tasks::{self, Dated, TaskFields};
 use crate::slice::Part;
 
-/// The days of a week, from Monday.
-const WEEKDAYS: [&str; 7] =
-    ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
 /// Months or days that are looked at for a date that a rule has: the 29 February comes after eight
 /// years at most.
 const LOOKED_AT: i64 = 100;
@@ -100,11 +97,7 @@ impl Rule {
 /// The days of a list such as `Monday, Wednesday and Friday`, in order.
 fn weekdays(text: &str) -> Option<Vec<i64>> {
     let names = text.split([',', ' ']).filter(|name| !name.is_empty() && *name != "and");
-    let number = |name: &str| {
-        let is_named = |day: &&str| **day == *name || name.len() == 3 && day.starts_with(name);
-        Some(WEEKDAYS.iter().position(is_named)? as i64)
-    };
-    let mut days: Vec<i64> = names.map(number).collect::<Option<_>>()?;
+    let mut days: Vec<i64> = names.map(weekday_named).collect::<Option<_>>()?;
     days.sort_unstable();
     days.dedup();
     (!days.is_empty()).then_some(days)

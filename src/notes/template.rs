@@ -1,6 +1,6 @@
 //! The text of a new note from an Obsidian template.
 
-use crate::calendar::DateTime;
+use crate::calendar::{DateTime, weekday_named};
 use crate::vault::media::is_note;
 use crate::vault::{Error, Named, Template, Vault, VaultPath, has_iso_weeks};
 use regex::{Captures, Regex};
@@ -57,10 +57,6 @@ struct Variables<'a> {
     has_iso_weeks: bool,
 }
 
-/// The days of a week, from Monday.
-const DAYS: [&str; 7] =
-    ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
-
 impl<'a> Variables<'a> {
     fn of(vault: &Vault, title: &'a str, template: &Template) -> Variables<'a> {
         let settings = vault.obsidian("templates.json");
@@ -110,12 +106,11 @@ impl<'a> Variables<'a> {
             let days = if neighbour.eq_ignore_ascii_case("tomorrow") { 1 } else { -1 };
             return self.at.plus_days(days).format(&self.neighbour);
         }
-        if let Some(day) = part("day") {
-            let number = DAYS.iter().position(|name| name.eq_ignore_ascii_case(day)).unwrap_or(0);
+        if let Some(number) = part("day").and_then(weekday_named) {
             let number = if self.has_iso_weeks { number } else { (number + 1) % 7 };
             let first = self.at.first_of_week(self.has_iso_weeks);
             let format = part("dayformat").unwrap_or_default().trim();
-            return first.plus_days(number as i64).format(format);
+            return first.plus_days(number).format(format);
         }
         let Some(kind) = part("kind") else { return self.title.to_owned() };
         let count = part("count").and_then(|count| count.parse::<i64>().ok()).unwrap_or(0);

@@ -218,9 +218,9 @@ pub fn error(origin: &str, why: &str, advice: &str) -> String {
 }
 
 /// The page at `/`. A site on the web cannot reach a server of this computer alone.
-pub fn home(origin: &str, is_local: bool) -> String {
+pub fn home(origin: &str) -> String {
     let url = escape_html(origin);
-    let steps = if is_local {
+    let steps = if origin.starts_with("http:") {
         format!(
             r#"<p>It serves this computer alone. For Claude Code, in a terminal:</p>
 <p><code>claude mcp add --transport http vault {url}/mcp</code></p>

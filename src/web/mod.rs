@@ -126,7 +126,7 @@ impl App {
             Route::ProtectedOrigin => oauth::document(&metadata::protected_origin(origin)),
             Route::ProtectedEndpoint => oauth::document(&metadata::protected_endpoint(origin)),
             Route::AuthorizationServer => oauth::document(&metadata::authorization_server(origin)),
-            Route::Home => oauth::html(200, page::home(origin, origin.starts_with("http:"))),
+            Route::Home => oauth::html(200, page::home(origin)),
             Route::Open => {
                 let form = Form::parse(&head.query).unwrap_or_default();
                 match (form.get("vault"), form.get("file")) {

@@ -267,10 +267,8 @@ fn changed(
 ) -> Result<Map<String, Value>, Error> {
     const ALWAYS: [&str; 8] =
         ["id", "effort", "status", "priority", "inProgress", "is_blocked", "vault_path", "etag"];
-    let shown = json!(Full::of(context, &snapshot(context)?, changed)?);
-    let is_too_long = shown.to_string().chars().count() > limits::RESULT_CHARS;
-    let Value::Object(mut shown) = shown else { return Ok(Map::new()) };
-    if is_too_long {
+    let mut shown = without_nulls(json!(Full::of(context, &snapshot(context)?, changed)?));
+    if json!(shown).to_string().chars().count() > limits::RESULT_CHARS {
         shown.retain(|name, _| ALWAYS.contains(&name.as_str()));
         shown.insert("truncated".into(), true.into());
     }

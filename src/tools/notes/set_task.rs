@@ -65,18 +65,12 @@ result! {
 fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let path = context.path(arguments.text("path"))?;
     let several = arguments.objects("tasks");
-    let of =
-        |arguments: &'_ Arguments| (arguments.number("line"), arguments.text("text").to_owned());
-    let wanted: Vec<(usize, String)> =
-        match (arguments.has("line") && arguments.has("text"), several.is_empty()) {
-            (true, true) => vec![of(arguments)],
-            (false, false) if !arguments.has("line") && !arguments.has("text") => {
-                several.iter().map(of).collect()
-            }
+    let wanted: Vec<WantedTask<'_>> =
+        match (arguments.has("line"), arguments.has("text"), several.is_empty()) {
+            (true, true, true) => vec![wanted_task(arguments)],
+            (false, false, false) => several.iter().map(wanted_task).collect(),
             _ => return Err(Error::invalid("Give line and text of one task, or tasks.")),
         };
-    let wanted: Vec<WantedTask<'_>> =
-        wanted.iter().map(|(line, text)| WantedTask { line: *line, text }).collect();
     let status = match super::tasks::status(arguments.text("status"))? {
         Status::Todo => ' ',
         Status::Done => 'x',
@@ -88,6 +82,10 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     let one = if several.is_empty() { shown.pop().map(Inline) } else { None };
     let tasks = (!several.is_empty()).then_some(shown);
     Reply::of(&Answer { file: WrittenFile::of(&written), one, tasks })
+}
+
+fn wanted_task(arguments: &Arguments) -> WantedTask<'_> {
+    WantedTask { line: arguments.number("line"), text: arguments.text("text") }
 }
 
 impl One<'_> {
