@@ -8,8 +8,9 @@ fn serve(files: &[(&str, &str)]) -> (Folder, Server) {
     let files: Vec<(&str, &[u8])> =
         files.iter().map(|(path, text)| (*path, text.as_bytes())).collect();
     let folder = Folder::with(&files);
-    let server =
-        Server::with(&folder.vault(), &[("TOOLSETS", "vault,notes"), ("TIME_ZONE", "UTC")]);
+    let state = folder.path().join("state").display().to_string();
+    let settings = [("TOOLSETS", "vault,notes"), ("TIME_ZONE", "UTC"), ("STATE_DIR", &*state)];
+    let server = Server::with(&folder.vault(), &settings);
     (folder, server)
 }
 
@@ -615,4 +616,27 @@ fn a_task_recurs_only_where_the_plugin_would_act() {
     let (_folder, server) = serve(&[("t.md", "- [ ] icon 🔁 button\n")]);
     let done = server.call("vault_set_task", set(1, "icon 🔁 button"));
     assert_eq!(done["after"], "- [x] icon 🔁 button", "without the plugin it is a sign");
+}
+
+#[test]
+fn of_headings_on_one_path_the_one_of_a_line_is_meant() {
+    let note = "# Log\n\n## Day\n\n- one\n\n## Day\n\n- two\n\n## Plan (line 3)\n\n- x\n";
+    let (folder, server) = serve(&[("n.md", note)]);
+    let insert = |heading: &str, line: &str| json!({ "path": "n.md", "heading": heading, "text": line, "create": true });
+    let error = server.fail("vault_insert", insert("Log > Day", "- three"));
+    assert_eq!(error["code"], "AMBIGUOUS");
+    assert_eq!(error["candidates"][1], json!({ "line": 7, "text": "Day" }), "{error}");
+    server.call("vault_insert", insert("Log > Day (line 7)", "- three"));
+    assert!(text(&folder, "n.md").contains("- two\n- three\n"), "{}", text(&folder, "n.md"));
+    // A line that has moved since.
+    assert_eq!(server.fail("vault_insert", insert("Day (line 8)", "four"))["code"], "AMBIGUOUS");
+    let read = json!({ "paths": ["n.md"], "heading": "Day (line 3)" });
+    assert_eq!(server.call("vault_read_notes", read)["notes"][0]["text"], "## Day\n\n- one\n\n");
+    server.call("vault_move", json!({ "path": "n.md#Day (line 3)", "to": "Friday" }));
+    assert!(text(&folder, "n.md").contains("## Friday\n\n- one\n\n## Day\n"));
+    // As it is written, and one of only one whose line has moved.
+    server.call("vault_insert", insert("Plan (line 3)", "- y"));
+    server.call("vault_insert", insert("Friday (line 99)", "- f"));
+    assert!(text(&folder, "n.md").contains("- x\n- y\n"));
+    assert!(text(&folder, "n.md").contains("- one\n- f\n"));
 }

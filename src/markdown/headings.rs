@@ -65,6 +65,25 @@ pub fn heading_in_link(heading: &str) -> String {
 
 /// The headings that a text or path means; see [`Note::find_heading`](super::parts::Note::find_heading).
 pub(super) fn headings_named(headings: &[Heading], wanted: &str, strict: bool) -> Vec<usize> {
+    let named = headings_of_path(headings, wanted, strict);
+    let Some((path, line)) = path_and_line(wanted).filter(|_| named.is_empty()) else {
+        return named;
+    };
+    let named = headings_of_path(headings, path, strict);
+    let begins_there = |number: &&usize| {
+        headings.get(**number).is_some_and(|heading| heading.lines.start + 1 == line)
+    };
+    // A line that has moved still means one of them.
+    named.iter().find(begins_there).map_or_else(|| named.clone(), |number| vec![*number])
+}
+
+/// The parts of `Tasks (line 12)`.
+fn path_and_line(wanted: &str) -> Option<(&str, usize)> {
+    let (path, line) = wanted.trim_end().strip_suffix(')')?.rsplit_once(" (line ")?;
+    Some((path, line.trim().parse().ok()?))
+}
+
+fn headings_of_path(headings: &[Heading], wanted: &str, strict: bool) -> Vec<usize> {
     let exact = |text: &str| text.trim().to_owned();
     let spaced = |text: &str| {
         text.replace(['‘', '’'], "'")

@@ -150,7 +150,7 @@ impl<'a> Note<'a> {
     }
 
     /// The heading with a text, or the last one of a path (`A > B`), each in the section of the
-    /// previous one. Exact matches are preferred, then those that differ only in case, spaces and
+    /// previous one; `A (line 12)` is the one of several that begins there. Exact matches are preferred, then those that differ only in case, spaces and
     /// curly apostrophes, then, unless `strict`, those that Obsidian considers equal, and those that
     /// look so when they are rendered.
     ///
@@ -167,12 +167,12 @@ impl<'a> Note<'a> {
             [] => {
                 let parts: Vec<&str> = wanted.split(" > ").collect();
                 let is_missing = |path: &str| headings_named(headings, path, strict).is_empty();
-                let path = |count: usize| parts.get(..count).unwrap_or_default().join(" > ");
-                let mut above = (1..parts.len()).map(path).zip(&parts);
-                let first = above.find(|(path, _)| is_missing(path));
-                let missing = first.map_or_else(|| parts.last(), |(_, name)| Some(name));
+                // Of all of it, which is missing, the first part that is.
+                let ends = 1..=parts.len();
+                let mut paths = ends.map(|end| parts.part(..end).join(" > ")).zip(&parts);
+                let missing = paths.find(|(path, _)| is_missing(path));
                 Err(PartError::Missing(
-                    missing.map_or(wanted, |name| name.trim()).to_owned(),
+                    missing.map_or(wanted, |(_, name)| name.trim()).to_owned(),
                     headings
                         .iter()
                         .map(|heading| (heading.lines.start + 1, heading.text.clone()))

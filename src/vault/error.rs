@@ -256,8 +256,8 @@ impl fmt::Display for Error {
             Error::TooLarge { path, size, limit } => {
                 write!(
                     f,
-                    "Too large: {path} has {size} bytes, the limit is {limit}. Split it into \
-                     several files, or ask the owner of the vault to."
+                    "Too large: {path} has {size} bytes, the limit is {limit}. A note can be split \
+                     into several; of another file ask the owner of the vault for a smaller one."
                 )
             }
             Error::NotText { path, size, media_type } => {
@@ -276,8 +276,7 @@ impl fmt::Display for Error {
             Error::Ambiguous { what, .. } => write!(
                 f,
                 "{what}; nothing was done. Give the path of the candidate that is meant; of a \
-                 heading, those above it (A > B). Its line is what vault_read takes as offset; \
-                 for vault_insert that is the line alone, not its section."
+                 heading, those above it (A > B), or its line (A (line 12))."
             ),
             Error::NoTarget { what, known } if known.is_empty() => write!(f, "{what}."),
             Error::NoTarget { what, .. } => {
