@@ -640,3 +640,30 @@ fn of_headings_on_one_path_the_one_of_a_line_is_meant() {
     assert!(text(&folder, "n.md").contains("- x\n- y\n"));
     assert!(text(&folder, "n.md").contains("- one\n- f\n"));
 }
+
+#[test]
+fn a_path_that_was_moved_answers_where_it_is_now() {
+    let (_folder, server) = serve(&[("Old.md", "x\n"), ("Sub/Kept.md", "see [[Old]]\n")]);
+    server.call("vault_move", json!({ "path": "Old.md", "to": "Then.md" }));
+    server.call("vault_move", json!({ "path": "Then.md", "to": "Now.md" }));
+    server.call("vault_move", json!({ "path": "Sub", "to": "Other" }));
+    let message = |tool: &str, arguments: Value| {
+        let error = server.fail(tool, arguments);
+        assert_eq!(error["code"], "FILE_NOT_FOUND", "{error}");
+        error["message"].as_str().unwrap().to_owned()
+    };
+    for (tool, arguments) in [
+        ("vault_read", json!({ "path": "Old.md" })),
+        ("vault_read", json!({ "path": "[[Old]]" })),
+        ("vault_edit", json!({ "path": "Old.md", "old_text": "x", "new_text": "y" })),
+        ("vault_delete", json!({ "paths": ["Other/Kept.md", "Old.md"] })),
+    ] {
+        let said = message(tool, arguments);
+        assert_eq!(said, "File not found: Old.md. It was moved to Now.md.");
+    }
+    let kept = message("vault_delete", json!({ "paths": ["Sub/Kept.md"] }));
+    assert_eq!(kept, "File not found: Sub/Kept.md. It was moved to Other/Kept.md.");
+    let missing = server.call("vault_read_notes", json!({ "paths": ["Old.md"] }));
+    assert!(missing["missing"][0]["message"].as_str().unwrap().contains("Now.md"));
+    assert!(!message("vault_read", json!({ "path": "Never.md" })).contains("moved"));
+}

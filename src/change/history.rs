@@ -109,6 +109,22 @@ impl Changes {
         }
     }
 
+    /// Where the file that had a path before is now, after it was moved; `None` also if that is not
+    /// known.
+    pub fn moved_to(&self, path: &VaultPath) -> Option<VaultPath> {
+        self.log.as_ref()?;
+        let mut now: Option<String> = None;
+        for line in self.past().ok()?.lines {
+            if let Did::Renamed { from, to } = &line.did {
+                let further = now.as_deref().and_then(|now| moved(now, from, to));
+                now = moved(path.as_str(), from, to).or(further).or(now);
+            }
+        }
+        let now = now.map(|now| VaultPath::unchecked(&now))?;
+        (self.vault.jail.shows(now.as_str()) && self.vault.jail.existing(&now).is_ok())
+            .then_some(now)
+    }
+
     /// The bytes of a kept version of a note.
     ///
     /// # Errors

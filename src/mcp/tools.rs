@@ -4,6 +4,7 @@ use super::progress::Progress;
 use super::{Answer, Caller, Server};
 use crate::change::commits::Author;
 use crate::clock;
+use crate::limits;
 use crate::object::without_nulls;
 use crate::principal::{Access, Principal};
 use crate::rpc::{Error, Request};
@@ -76,9 +77,8 @@ pub fn call(server: &Server, caller: &Caller<'_>, request: &Request) -> Result<A
         Error::invalid_params(format!("Unknown tool: {shown}"))
     })?;
     let paths = logged_paths(tool, &arguments);
-    let commits = server.systems.commits.as_ref();
     let named: Vec<String> =
-        commits.iter().flat_map(|_| paths_of(tool, &arguments)).map(str::to_owned).collect();
+        paths_of(tool, &arguments).take(limits::NOTES_PER_CALL).map(str::to_owned).collect();
     let started = clock::instant();
     let progress = Progress::of(caller, request);
     let (login, is_committed) = (&caller.principal.login, server.systems.commits.is_some());
@@ -100,7 +100,8 @@ pub fn call(server: &Server, caller: &Caller<'_>, request: &Request) -> Result<A
         let _turn = commits
             .map(|commits| commits.begin(&|| context.requester.has_cancelled()).map_err(busy))
             .transpose()?;
-        let reply = (tool.run)(&context, &arguments)?;
+        let reply = (tool.run)(&context, &arguments)
+            .map_err(|error| context.or_moved(error, named.iter().map(String::as_str)))?;
         with_commit(reply, &context, &author, &named)
     }));
     let code = match &outcome {

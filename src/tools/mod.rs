@@ -494,6 +494,26 @@ impl Context<'_> {
         }
     }
 
+    /// The error of a call that names these files. If the first of them that does not exist was
+    /// moved, it says where that is now.
+    pub fn or_moved<'p>(&self, error: Error, mut named: impl Iterator<Item = &'p str>) -> Error {
+        if error.code != Code::FileNotFound {
+            return error;
+        }
+        let missing = named.find_map(|text| {
+            let name = text.trim().trim_start_matches("[[").trim_end_matches("]]");
+            let ending = if extension_of(name).is_some() { "" } else { ".md" };
+            let path = VaultPath::file(&format!("{}{ending}", self.below_root(name))).ok()?;
+            self.vault.entry(&path).is_err().then_some(path)
+        });
+        let moved = missing.and_then(|path| Some((self.changes.moved_to(&path)?, path)));
+        moved.map_or(error, |(to, path)| {
+            let what =
+                format!("File not found: {}. It was moved to {}.", path.as_str(), to.as_str());
+            Error::new(Code::FileNotFound, what)
+        })
+    }
+
     /// The path of a folder.
     pub fn folder(&self, text: &str) -> Result<VaultPath, Error> {
         let text = self.below_root(text);

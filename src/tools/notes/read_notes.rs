@@ -121,6 +121,10 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
                 next_paths = paths.part(number..);
                 break;
             }
+            // The log of changes is read for one of them.
+            Err(error) if missing.is_empty() => {
+                missing.push((path, context.or_moved(error, std::iter::once(path))));
+            }
             Err(error) => missing.push((path, error)),
         }
     }
