@@ -667,3 +667,22 @@ fn a_path_that_was_moved_answers_where_it_is_now() {
     assert!(missing["missing"][0]["message"].as_str().unwrap().contains("Now.md"));
     assert!(!message("vault_read", json!({ "path": "Never.md" })).contains("moved"));
 }
+
+#[test]
+fn counts_alone_after_a_dry_run() {
+    let (folder, server) = serve(&[
+        ("Old.md", "x #a\n"),
+        ("by.md", "[[Old]] #a\n```dataview\nlist from [[Old]] or #a\n```\n"),
+    ]);
+    let rename = json!({ "path": "Old.md", "to": "New.md", "show": "counts" });
+    let moved = server.call("vault_move", rename);
+    assert_eq!([&moved["links_updated"], &moved["moved_total"]], [1, 1], "{moved}");
+    assert_eq!(moved["left_alone_total"], 1, "{moved}");
+    for list in ["moved", "changes", "left_alone"] {
+        assert_eq!(moved[list], json!([]), "{list}");
+    }
+    let tag = server.call("vault_rename_tag", json!({ "path": "a", "to": "b", "show": "counts" }));
+    assert_eq!([&tag["tags_updated"], &tag["left_alone_total"]], [2, 1], "{tag}");
+    assert_eq!([&tag["changes"], &tag["left_alone"]], [&json!([]), &json!([])]);
+    assert!(text(&folder, "by.md").starts_with("[[New]] #b\n"));
+}

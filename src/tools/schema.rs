@@ -161,8 +161,8 @@ pub fn all_members(fields: &[Field]) -> Vec<Field> {
 pub fn input(fields: &[Field]) -> Value {
     let of_field = |field: &Field| {
         let mut schema = without_nulls(of_shape(&field.shape));
-        schema
-            .extend(without_nulls(json!({ "description": field.about, "default": field.default })));
+        let about = Some(field.about).filter(|about| !about.is_empty());
+        schema.extend(without_nulls(json!({ "description": about, "default": field.default })));
         Value::Object(schema)
     };
     let required: Vec<&str> =

@@ -51,19 +51,26 @@ const DRY_RUN: Field = defaulted(
     super::schema::DefaultValue::Flag(false),
     "Only answer what would change",
 );
+const SHOW: Field =
+    optional("show", Shape::OneOf(&["changes", COUNTS]), "counts: empty lists, exact totals");
+const COUNTS: &str = "counts";
 /// The first 20 lines that change, and the first 20 that are not changed, with the reason.
 const CHANGES: Field = required("changes left_alone", Shape::List(&Shape::AnyObject), "");
 const LEFT_ALONE_TOTAL: Field = required("left_alone_total", super::schema::COUNT, "");
 
 /// The result of a tool that changes links or tags; `updated` is its name for their number.
-fn answer(updated: &str, rewritten: &Rewritten, dry_run: bool) -> Result<Reply, Error> {
+fn answer(updated: &str, rewritten: &Rewritten, arguments: &Arguments) -> Result<Reply, Error> {
+    let (changes, left_alone) = match arguments.text("show") {
+        COUNTS => ([].as_slice(), [].as_slice()),
+        _ => (rewritten.changes.as_slice(), rewritten.left_alone.as_slice()),
+    };
     Reply::of(&json!({
         updated: rewritten.updated,
         "files_changed": rewritten.files_changed,
-        "changes": rewritten.changes,
-        "left_alone": rewritten.left_alone,
+        "changes": changes,
+        "left_alone": left_alone,
         "left_alone_total": rewritten.left_alone_total,
-        "dry_run": dry_run,
+        "dry_run": arguments.flag("dry_run"),
     }))
 }
 

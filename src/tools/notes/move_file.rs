@@ -1,6 +1,6 @@
 //! `vault_move`: a file, folder or heading renamed, with the links to it.
 
-use super::{CHANGES, DRY_RUN, LEFT_ALONE_TOTAL, answer};
+use super::{CHANGES, COUNTS, DRY_RUN, LEFT_ALONE_TOTAL, SHOW, answer};
 use crate::limits;
 use crate::links::plan::{Options, Rewritten};
 use crate::tools::schema::{ANY_TEXT, COUNT, DefaultValue, Shape, defaulted, optional, required};
@@ -15,7 +15,7 @@ pub(super) static TOOL: Tool = Tool {
     title: "Move or rename",
     description: "Moves or renames a note, attachment, canvas, folder or heading, or several into \
                   a folder, and updates the links to it in the whole vault, all or nothing; for a \
-                  tag use vault_rename_tag. Never replaces a file. Links that still work stay. Try it with dry_run.",
+                  tag use vault_rename_tag. Never replaces a file. Try it with dry_run.",
     effect: Effect::Replaces { idempotent: false },
     facts: &[],
     input: &[
@@ -40,6 +40,7 @@ pub(super) static TOOL: Tool = Tool {
             "Rewrite links that would break",
         ),
         DRY_RUN,
+        SHOW,
         IF_MATCH,
     ],
     output: &[
@@ -95,7 +96,8 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
             )));
         }
     };
-    let moved = rewritten.moved.iter().take(limits::CHANGES_SHOWN);
+    let shown = if arguments.text("show") == COUNTS { 0 } else { limits::CHANGES_SHOWN };
+    let moved = rewritten.moved.iter().take(shown);
     let moved: Vec<_> = moved.map(|(from, to)| json!({ "from": from, "to": to })).collect();
     let mut members = Map::from_iter([
         ("moved".to_owned(), moved.into()),
@@ -104,7 +106,7 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     if let Some(warning) = rewritten.renamed_to.iter().find_map(name_warning) {
         members.insert("warning".into(), warning.into());
     }
-    Ok(answer("links_updated", &rewritten, options.dry_run)?.with_members(members))
+    Ok(answer("links_updated", &rewritten, arguments)?.with_members(members))
 }
 
 /// Moves a file or folder, or renames a heading.

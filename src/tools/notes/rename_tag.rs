@@ -1,6 +1,6 @@
 //! `vault_rename_tag`: a tag renamed in all notes.
 
-use super::{CHANGES, DRY_RUN, LEFT_ALONE_TOTAL, answer};
+use super::{CHANGES, DRY_RUN, LEFT_ALONE_TOTAL, SHOW, answer};
 use crate::links::plan::Options;
 use crate::markdown::inline;
 use crate::tools::schema::{ANY_TEXT, COUNT, Shape, required};
@@ -18,6 +18,7 @@ pub(super) static TOOL: Tool = Tool {
         required("path", ANY_TEXT, "The tag, in any case, with or without #").or("from"),
         required("to", ANY_TEXT, "Its new name; one that exists already is joined"),
         DRY_RUN,
+        SHOW,
     ],
     output: &[
         required("tags_updated files_changed", COUNT, ""),
@@ -55,5 +56,5 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
     };
     context.vault.refresh()?;
     let rewritten = context.links.rename_tag(context.changes, &from, &to, options)?;
-    answer("tags_updated", &rewritten, options.dry_run)
+    answer("tags_updated", &rewritten, arguments)
 }

@@ -4,12 +4,8 @@ use super::{IF_MATCH, PATH, WrittenFile};
 use crate::change::replace_text::Replacement;
 use crate::change::write::Changed;
 use crate::tools::result::{Inline, Members, result};
-use crate::tools::schema::{ANY_TEXT, Field, Shape, optional, required};
+use crate::tools::schema::{ANY_TEXT, Shape, optional, required};
 use crate::tools::{Arguments, Context, Effect, Error, Fact, Reply, Tool};
-
-const OLD_TEXT: &str = "Exact text to find";
-const NEW_TEXT: &str = "Text to put instead";
-const REPLACE_ALL: Field = optional("replace_all", Shape::Flag, "Replace every occurrence");
 
 pub(super) static TOOL: Tool = Tool {
     name: "vault_edit",
@@ -27,15 +23,15 @@ pub(super) static TOOL: Tool = Tool {
     input: &[
         optional("path", ANY_TEXT, PATH).of_files(),
         optional("paths", Shape::Names, "Instead of path: up to 50 files, all or none").of_files(),
-        optional("old_text", ANY_TEXT, OLD_TEXT),
-        optional("new_text", ANY_TEXT, NEW_TEXT),
-        REPLACE_ALL,
+        optional("old_text", ANY_TEXT, "Exact text to find"),
+        optional("new_text", ANY_TEXT, "Text to put instead"),
+        optional("replace_all", Shape::Flag, "Replace every occurrence"),
         optional(
             "edits",
             Shape::List(&Shape::Object(&[
-                required("old_text", ANY_TEXT, OLD_TEXT),
-                required("new_text", ANY_TEXT, NEW_TEXT),
-                REPLACE_ALL,
+                required("old_text", ANY_TEXT, ""),
+                required("new_text", ANY_TEXT, ""),
+                optional("replace_all", Shape::Flag, ""),
             ])),
             "Several replacements in order, all or none; instead of old_text",
         ),

@@ -66,5 +66,4 @@ pub(super) fn frontmatter_warning(text: &str) -> Option<String> {
 }
 
 /// Parameter of the tools that change a file.
-pub(super) const IF_MATCH: Field =
-    optional("if_match", ANY_TEXT, "etag of the last read; CONFLICT if changed since");
+pub(super) const IF_MATCH: Field = optional("if_match", ANY_TEXT, "etag of the last read");
