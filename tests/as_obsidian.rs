@@ -686,3 +686,26 @@ fn counts_alone_after_a_dry_run() {
     assert_eq!([&tag["changes"], &tag["left_alone"]], [&json!([]), &json!([])]);
     assert!(text(&folder, "by.md").starts_with("[[New]] #b\n"));
 }
+
+#[test]
+fn an_attachment_is_written_as_base64() {
+    let (folder, server) = serve(&[("n.md", "![[dot.png]]\n")]);
+    let write = |path: &str, content: &str| json!({ "path": path, "content": content, "encoding": "base64" });
+    let gif = "R0lGODlhAQABAAAAACw=";
+    let written = server.call("vault_write", write("files/dot.gif", gif));
+    assert_eq!([&written["size"], &written["created"]], [&json!(14), &json!(true)]);
+    assert!(written["total_lines"].is_null() && written["warning"].is_null(), "{written}");
+    assert_eq!(folder.read("files/dot.gif"), b"GIF89a\x01\0\x01\0\0\0\0,");
+    let url = format!("data:image/gif;base64,{gif}\n");
+    let again = json!({ "path": "files/dot.gif", "content": url, "encoding": "base64", "if_match": written["etag"] });
+    assert_eq!(server.call("vault_write", again)["etag"], written["etag"]);
+    let refused = |arguments: Value| server.fail("vault_write", arguments)["code"].clone();
+    assert_eq!(refused(write("note.md", "aGFsbG8=")), "INVALID_ARGUMENT");
+    assert_eq!(refused(write("dot.png", "not base64!")), "INVALID_ARGUMENT");
+    assert_eq!(refused(write(".obsidian/x.png", gif)), "PATH_NOT_ALLOWED");
+    assert_eq!(refused(write("big.png", &"A".repeat(7_000_000))), "TOO_LARGE");
+    assert_eq!(refused(json!({ "path": "dot.png", "content": "text" })), "INVALID_ARGUMENT");
+    server.call("vault_delete", json!({ "paths": ["files/dot.gif"] }));
+    server.call("vault_undo", json!({}));
+    assert_eq!(folder.read("files/dot.gif").len(), 14);
+}

@@ -66,7 +66,7 @@ pub(crate) fn must_hold_text(path: &VaultPath) -> Result<(), Error> {
         Kind::Text | Kind::Other => Ok(()),
         Kind::Image | Kind::Audio | Kind::Pdf => Err(Error::Invalid(format!(
             "{} is the name of a picture, a sound or a PDF, which no program could open with this \
-             text in it; the name of a note ends in .md.",
+             text in it. The name of a note ends in .md; bytes are sent with encoding base64.",
             path.as_str()
         ))),
     }

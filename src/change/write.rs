@@ -63,9 +63,24 @@ impl Changes {
         create_dirs: bool,
         over: Overwrite<'_>,
     ) -> Result<Written, Error> {
+        self.vault.check_grant(path.as_str())?;
+        must_hold_text(path)?;
+        self.write_bytes(path, content.as_bytes(), create_dirs, over)
+    }
+
+    /// As [`Changes::write`], for a file that need not hold text.
+    ///
+    /// # Errors
+    /// Those of [`Changes::write`].
+    pub fn write_bytes(
+        &self,
+        path: &VaultPath,
+        content: &[u8],
+        create_dirs: bool,
+        over: Overwrite<'_>,
+    ) -> Result<Written, Error> {
         check_size(path, content.len() as u64)?;
         self.check_new(path)?;
-        must_hold_text(path)?;
         let if_match = if let Overwrite::Etag(etag) = over { Some(etag) } else { None };
         let mut was_missing = false;
         let mut make = |now: Option<&[u8]>| {
@@ -79,7 +94,7 @@ impl Changes {
                 (_, now) => must_match(now.unwrap_or_default(), if_match)?,
             }
             was_missing = now.is_none();
-            Ok(content.as_bytes().to_vec())
+            Ok(content.to_vec())
         };
         // Whatever its size and mode.
         if matches!(over, Overwrite::Nothing)
