@@ -709,3 +709,38 @@ fn an_attachment_is_written_as_base64() {
     server.call("vault_undo", json!({}));
     assert_eq!(folder.read("files/dot.gif").len(), 14);
 }
+
+#[cfg(feature = "pictures")]
+#[test]
+fn a_picture_that_is_too_large_is_shown_scaled_down() {
+    use base64::Engine;
+    let (width, height) = (1000, 2000);
+    let mut state = 7_u32;
+    let noise: Vec<u8> = std::iter::repeat_with(|| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 24) as u8
+    })
+    .take(width * height)
+    .collect();
+    let mut bytes = Vec::new();
+    let mut encoder = png::Encoder::new(&mut bytes, width as u32, height as u32);
+    encoder.set_color(png::ColorType::Grayscale);
+    encoder.write_header().unwrap().write_image_data(&noise).unwrap();
+    assert!(bytes.len() > 1_000_000);
+    let folder = Folder::with(&[("noise.png", &bytes), ("cut.png", &bytes[..1_000_000])]);
+    let server = Server::on(&folder.vault());
+    let result = server.result("vault_read", json!({ "path": "noise.png" }));
+    let image = &result["content"][0];
+    assert_eq!([&image["type"], &image["mimeType"]], ["image", "image/jpeg"]);
+    let about: Value =
+        serde_json::from_str(result["content"][1]["text"].as_str().unwrap()).unwrap();
+    assert_eq!(about["scaled_from"], json!([1000, 2000]));
+    assert_eq!(about["size"], bytes.len());
+    let jpeg = base64::engine::general_purpose::STANDARD;
+    let jpeg = jpeg.decode(image["data"].as_str().unwrap()).unwrap();
+    assert!(jpeg.starts_with(b"\xff\xd8") && jpeg.len() <= 700 * 1024);
+    let uri = json!({ "uri": "vault:///noise.png" });
+    let contents = server.result_of("resources/read", uri)["contents"][0].clone();
+    assert_eq!(contents["mimeType"], "image/jpeg", "{contents}");
+    assert_eq!(server.fail("vault_read", json!({ "path": "cut.png" }))["code"], "TOO_LARGE");
+}

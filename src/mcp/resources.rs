@@ -149,6 +149,8 @@ pub fn read(server: &Server, caller: &Caller<'_>, request: &Request) -> Result<A
             }
             Content::Lines(_) => vault.blob(&path).map(|bytes| blob(uri, mime_type, &bytes)),
             Content::Blob { bytes, .. } => Ok(blob(uri, mime_type, &bytes)),
+            #[cfg(feature = "pictures")]
+            Content::Scaled(picture) => Ok(blob(uri, "image/jpeg", &picture.jpeg)),
         },
         Err(VaultError::NotText { .. }) => {
             vault.blob(&path).map(|bytes| blob(uri, mime_type, &bytes))

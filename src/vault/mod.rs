@@ -44,6 +44,8 @@ mod names;
 pub(crate) mod obsidian;
 pub(crate) mod parallel;
 pub mod path;
+#[cfg(feature = "pictures")]
+pub mod picture;
 pub mod properties;
 pub mod read;
 mod scope;

@@ -5,6 +5,8 @@ use super::error::Error;
 use super::index::walk::{self, StampedBytes};
 use super::media::{self, Kind};
 use super::path::VaultPath;
+#[cfg(feature = "pictures")]
+use super::picture::{self, Scaled};
 use super::{Vault, count_lines, etag, hash_of_all};
 use crate::slice::Part;
 use crate::{disk, limits};
@@ -44,6 +46,9 @@ pub enum Content {
         /// Its media type.
         media_type: &'static str,
     },
+    /// A picture that was too large.
+    #[cfg(feature = "pictures")]
+    Scaled(Scaled),
 }
 
 /// A range of lines of a text.
@@ -81,6 +86,10 @@ impl Content {
         let (kind, media_type) = media::of(path.name());
         if matches!(kind, Kind::Image | Kind::Audio | Kind::Pdf) {
             let size = bytes.len() as u64;
+            #[cfg(feature = "pictures")]
+            if size > BLOB_BYTES && kind == Kind::Image {
+                return Ok(Content::Scaled(picture::scaled(path, &bytes, BLOB_BYTES)?));
+            }
             if size > BLOB_BYTES {
                 return Err(Error::TooLarge {
                     path: path.as_str().into(),
@@ -123,9 +132,15 @@ impl Vault {
     /// [`Error::InvalidRange`], or the disk's.
     pub fn read(&self, path: &VaultPath, range: Range) -> Result<Read, Error> {
         let (kind, _) = media::of(path.name());
-        let is_blob = matches!(kind, Kind::Image | Kind::Audio | Kind::Pdf);
-        let (bytes, stamp) =
-            self.bytes_up_to(path, if is_blob { BLOB_BYTES } else { limits::NOTE_BYTES })?;
+        let limit = match kind {
+            #[cfg(feature = "pictures")]
+            Kind::Image => picture::PICTURE_BYTES,
+            #[cfg(not(feature = "pictures"))]
+            Kind::Image => BLOB_BYTES,
+            Kind::Audio | Kind::Pdf => BLOB_BYTES,
+            Kind::Text | Kind::Other => limits::NOTE_BYTES,
+        };
+        let (bytes, stamp) = self.bytes_up_to(path, limit)?;
         let etag = etag(&bytes);
         let content = Content::of(path, bytes, range)?;
         Ok(Read { content, stamp, etag })

@@ -59,6 +59,10 @@ result! {
         /// Some bytes are not UTF-8 and are shown as U+FFFD; such text cannot be edited.
         lossy: Option<bool>,
         mime_type: Option<&'static str>,
+        /// Width and height of a picture that was scaled down, as it is shown.
+        scaled_to: Option<(usize, usize)>,
+        /// And in the file, upright.
+        scaled_from: Option<(usize, usize)>,
         size: u64,
         /// Not of an old version.
         modified: Option<String>,
@@ -124,6 +128,15 @@ fn run(context: &Context<'_>, arguments: &Arguments) -> Result<Reply, Error> {
                     json!({ "type": "resource", "resource": { "uri": uri::of_path(path.as_str()), "mimeType": media_type, "blob": data } })
                 }
             };
+            Ok(Reply::Media { block, about: json_of(&shown)? })
+        }
+        #[cfg(feature = "pictures")]
+        Content::Scaled(picture) => {
+            shown.mime_type = Some("image/jpeg");
+            shown.scaled_to = Some(picture.size);
+            shown.scaled_from = Some(picture.original);
+            let data = STANDARD.encode(&picture.jpeg);
+            let block = json!({ "type": "image", "data": data, "mimeType": "image/jpeg" });
             Ok(Reply::Media { block, about: json_of(&shown)? })
         }
     }
