@@ -52,6 +52,8 @@ pub static SETTINGS: &[Setting] = settings! {
         "Folder for logins, which survive a restart, and for what tools replace and delete. Without it STATE_DIRECTORY (systemd), else one for each vault in XDG_STATE_HOME or ~/.local/state. none keeps nothing.";
     "VERSIONS" "0|1" "1" "0"
         "Keep what tools replace and delete in STATE_DIR: 30 days, 256 MB, and the newest version of each file. 0 keeps nothing.";
+    "ACCOUNT_PAGE" "0|1" "1" "0"
+        "The page /account, on which a user sees their logins and what these changed, and takes it back. 0 switches it off.";
     "REFRESH_WINDOW" "SECONDS" "3600" "600"
         "How long an exchanged refresh token still yields its successor; after that, using it ends the login.";
     "REDIRECT_HOSTS" "LIST" "" "app.example.com"

@@ -11,6 +11,7 @@
 //! | `oauth_clients` | registration, and clients with a secret |
 //! | `oauth_state` | what the authorization server keeps: kill -9, damage, a disk that refuses, a second server |
 //! | `oauth_owner` | what the owner decides and sees; floods; every path |
+//! | `account` | the owner's page: what it shows and takes back, and who is kept out |
 //! | `oauth_clock` | expiry, and clocks that jump |
 //! | `tools` | what each tool answers on the sample vault; vaults before and after |
 //! | `results` | what tools declare: descriptions, schemas, annotations |
@@ -70,6 +71,8 @@ mod accomplishments;
 mod accomplishments_canvas;
 #[cfg(feature = "accomplishments")]
 mod accomplishments_refusals;
+#[cfg(feature = "notes")]
+mod account;
 #[cfg(feature = "agent")]
 mod agent;
 #[cfg(feature = "agent")]

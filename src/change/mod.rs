@@ -29,10 +29,12 @@
 //! | [`mod@write`], [`replace_text`] | whole files, and texts in them |
 //! | [`log`], `clean` | what was done and what it replaced, in the state folder |
 //! | `take_back`, [`undo`] | changes taken back after a crash or for the owner |
+//! | [`calls`] | what was done lately, for the owner's page |
 //! | `history` | kept versions: listed, read, restored |
 //! | [`commits`] | who changes files, and how they are committed |
 
 pub mod apply;
+pub mod calls;
 mod clean;
 pub mod commits;
 #[cfg(fuzzing)]

@@ -1,8 +1,8 @@
 //! Undoing what one login did.
 
 use super::Changes;
-use super::commits::Author;
-use super::log::{Did, Line};
+use super::commits::{Author, Commits};
+use super::log::{Did, Line, UNDO};
 use super::step::Step;
 use super::take_back::{Back, Planned};
 use crate::clock::Moment;
@@ -16,11 +16,13 @@ pub const TOOL: &str = "vault_undo";
 
 /// Which calls are undone.
 #[derive(Debug, Clone, Copy)]
-pub enum Scope {
+pub enum Scope<'a> {
     /// All from this moment on.
     Since(Moment),
     /// The last ones.
     Calls(usize),
+    /// The one with this id.
+    Call(&'a str),
 }
 
 /// What was undone, or would be, and what was not; each a line of text.
@@ -45,11 +47,52 @@ impl Changes {
     ///
     /// # Errors
     /// As [`Changes::undo`].
-    pub fn undo_own(&self, scope: Scope, dry_run: bool) -> Result<Undone, Error> {
+    pub fn undo_own(&self, scope: Scope<'_>, dry_run: bool) -> Result<Undone, Error> {
         match &self.author {
             Some(author) => self.undo(&author.by, scope, dry_run, author),
             None => Err(Error::Invalid("Nobody is logged in who could have done anything.".into())),
         }
+    }
+
+    /// Undoes for the owner what a login has done; where the vault is in a repository, as a commit.
+    ///
+    /// # Errors
+    /// As [`Changes::undo`]; [`Error::Invalid`] with what git says.
+    pub fn undo_for_owner(
+        &self,
+        by: &str,
+        scope: Scope<'_>,
+        dry_run: bool,
+        commits: Option<&dyn Commits>,
+    ) -> Result<Undone, Error> {
+        let commits = commits.filter(|_| !dry_run);
+        let _turn = commits
+            .map(|commits| commits.begin(&|| false))
+            .transpose()
+            .map_err(|why| Error::Invalid(format!("git: {why}")))?;
+        // What the remote has changed meanwhile is left alone.
+        if let Some(Err(why)) = commits.map(Commits::bring_in) {
+            log::warn!("git: {why}");
+        }
+        let owner = Arc::new(Author::committing("owner", UNDO));
+        let mut undone = self.undo(by, scope, dry_run, &owner)?;
+        let changed = owner.changed().len();
+        if let Some(commits) = commits.filter(|_| changed > 0) {
+            let summary = format!("undo: what {by} has changed ({changed} files)");
+            match commits.commit(&summary, &owner) {
+                Ok(committed) => {
+                    undone
+                        .left
+                        .extend(committed.trouble.map(|why| format!("not committed: {why}")));
+                }
+                // All of it was taken back.
+                Err(why) => {
+                    undone.done.clear();
+                    undone.left.push(why);
+                }
+            }
+        }
+        Ok(undone)
     }
 
     /// Undoes what a login has done, newest call first. A file changed since is left alone; if a
@@ -61,7 +104,7 @@ impl Changes {
     pub fn undo(
         &self,
         by: &str,
-        scope: Scope,
+        scope: Scope<'_>,
         dry_run: bool,
         author: &Arc<Author>,
     ) -> Result<Undone, Error> {
@@ -71,6 +114,11 @@ impl Changes {
         let (since, calls) = match scope {
             Scope::Since(since) => (since, usize::MAX),
             Scope::Calls(calls) => (Moment(0), calls),
+            Scope::Call(_) => (Moment(0), 1),
+        };
+        let is_in_scope = |line: &Line| match scope {
+            Scope::Call(id) => line.call == id,
+            Scope::Since(_) | Scope::Calls(_) => line.at >= since.0,
         };
         changes.vault.refresh_now()?;
         let alone = changes.alone();
@@ -92,7 +140,7 @@ impl Changes {
         let is_own = |line: &&Line| {
             line.by == by
                 && !(is_own_undo && line.tool == TOOL)
-                && line.at >= since.0
+                && is_in_scope(line)
                 && !matches!(line.did, Did::Undone { .. } | Did::Dropped { .. })
                 && !undone_calls.contains(&*line.call)
         };

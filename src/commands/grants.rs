@@ -4,8 +4,7 @@ use super::{FAILED, WRONG, columns, control, environment, fail, print};
 use crate::cli::Raw;
 use crate::clock::Moment;
 use crate::config;
-use crate::oauth::redirect::RedirectTarget;
-use crate::oauth::store::{Grant, State, Store};
+use crate::oauth::store::{State, Store};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -94,7 +93,7 @@ fn table(state: &State) -> String {
             grant.short_id(),
             grant.user.clone(),
             client.map_or_else(|| "(no longer registered)".into(), |client| client.name.clone()),
-            destination(grant),
+            grant.sent_back_to(),
             grant.folders.as_ref().map_or_else(
                 || grant.access.scope().replace("vault:", "").replace(' ', "+"),
                 ToString::to_string,
@@ -107,16 +106,6 @@ fn table(state: &State) -> String {
         return "No one is logged in.\n".into();
     }
     columns(&rows)
-}
-
-/// Where the browser was sent with the code.
-fn destination(grant: &Grant) -> String {
-    match RedirectTarget::of(&grant.redirect_uri) {
-        Some(RedirectTarget::Web(host)) => host,
-        Some(RedirectTarget::Loopback(_)) => "this computer".into(),
-        Some(RedirectTarget::Application(scheme)) => format!("{scheme}:"),
-        None => String::new(),
-    }
 }
 
 #[cfg(test)]

@@ -62,6 +62,7 @@ pub(super) fn run(config: Config, store: Store, started: impl FnOnce()) -> Optio
         },
         oauth: Arc::clone(&oauth),
         trusted_proxies: config.trusted_proxies,
+        has_account: config.account_page,
     };
     let running = Running::start(listener, app, config.max_connections, config.workers);
     let running = running.inspect_err(|error| log::error!("no thread: {error}")).ok()?;

@@ -2,8 +2,7 @@
 
 use super::grants::{folder, refuse_other_user, whole_id};
 use super::{FAILED, WRONG, fail, print, systems};
-use crate::change::commits::Author;
-use crate::change::log::{Log, UNDO};
+use crate::change::log::Log;
 use crate::change::undo::{Scope, Undone};
 use crate::cli::Raw;
 use crate::clock::Moment;
@@ -49,35 +48,11 @@ pub(super) fn undo(
     };
     let login = login.as_str();
     let commits = if dry_run { None } else { systems::open(config, &store).commits };
-    let _turn = commits
-        .as_ref()
-        .map(|commits| commits.begin(&|| false))
-        .transpose()
-        .map_err(|why| failed(format!("git: {why}")))?;
-    // What the remote has changed meanwhile is left alone.
-    if let Some(Err(why)) = commits.as_ref().map(|commits| commits.bring_in()) {
-        log::warn!("git: {why}");
-    }
     let since = Moment(now.0.saturating_sub(since.as_secs()));
-    let owner = Arc::new(Author::committing("owner", UNDO));
-    let mut undone = store
+    let undone = store
         .changes()
-        .undo(login, Scope::Since(since), dry_run, &owner)
+        .undo_for_owner(login, Scope::Since(since), dry_run, commits.as_deref())
         .map_err(|error| failed(error.to_string()))?;
-    let changed = owner.changed().len();
-    if let Some(commits) = commits.filter(|_| changed > 0) {
-        let summary = format!("undo: what {login} has changed ({changed} files)");
-        match commits.commit(&summary, &owner) {
-            Ok(committed) => {
-                undone.left.extend(committed.trouble.map(|why| format!("not committed: {why}")));
-            }
-            // All of it was taken back.
-            Err(why) => {
-                undone.done.clear();
-                undone.left.push(why);
-            }
-        }
-    }
     print(&report(&undone, login, dry_run));
     Ok(if undone.left.is_empty() { 0 } else { FAILED })
 }

@@ -52,6 +52,8 @@ pub struct Config {
     pub state_dir: Option<PathBuf>,
     /// Whether what tools replace is kept there.
     pub versions: bool,
+    /// Whether there is a page for the owner at `/account`.
+    pub account_page: bool,
     /// What is offered.
     pub toolsets: Vec<Toolset>,
     /// Offer nothing that writes.
@@ -188,6 +190,7 @@ impl Config {
             #[cfg(feature = "agent")]
             agent: reader.agent(state_dir.as_deref(), workers),
             versions: reader.text("VERSIONS").is_none() || reader.is_on("VERSIONS"),
+            account_page: reader.text("ACCOUNT_PAGE").is_none() || reader.is_on("ACCOUNT_PAGE"),
             state_dir,
             allowed_origins: reader.origins(),
             allowed_hosts: reader.hosts(),

@@ -136,6 +136,11 @@ impl Server {
         self.store.within(principal.folders.as_ref())
     }
 
+    /// The whole vault, for its owner.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
     /// Whether the vault has a folder.
     pub fn has_folder(&self, folder: &VaultPath) -> bool {
         self.store.vault().is_folder(folder)

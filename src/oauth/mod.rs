@@ -28,6 +28,7 @@
 //!
 //! What is kept, and in which form, is in [`store`].
 
+pub mod account;
 pub mod authorize;
 pub mod bearer;
 pub mod client_auth;
@@ -50,6 +51,7 @@ use crate::limits;
 use crate::principal::Access;
 use crate::secret::{self, SecretHash};
 use crate::vault::GrantedFolders;
+use account::AccountSessions;
 use password::Passwords;
 use redirect::RedirectTarget;
 use register::LoggedRegistrations;
@@ -150,6 +152,7 @@ pub struct Oauth {
     pub store: Store,
     passwords: Passwords,
     registrations_logged: LoggedRegistrations,
+    account_sessions: AccountSessions,
     /// What proofs of a login are made with ([`Oauth::proof_of_login`]); another one after each
     /// start.
     proof_key: [u8; 32],
@@ -160,7 +163,17 @@ impl Oauth {
     pub fn new(origin: String, logins: Logins, policy: Policy, store: Store) -> Oauth {
         let passwords = Passwords::new(&logins.users);
         let (registrations_logged, proof_key) = (LoggedRegistrations::default(), secret::random());
-        Oauth { origin, logins, policy, store, passwords, registrations_logged, proof_key }
+        let account_sessions = AccountSessions::default();
+        Oauth {
+            origin,
+            logins,
+            policy,
+            store,
+            passwords,
+            registrations_logged,
+            account_sessions,
+            proof_key,
+        }
     }
 
     /// Refuses all logins from now on, because the server stops; what is stored stays valid.

@@ -187,7 +187,8 @@ pub fn folders(
     )
 }
 
-fn alert(notice: &str) -> String {
+/// A notice about what went wrong, if there is one.
+pub(crate) fn alert(notice: &str) -> String {
     if notice.is_empty() {
         String::new()
     } else {
@@ -218,7 +219,7 @@ pub fn error(origin: &str, why: &str, advice: &str) -> String {
 }
 
 /// The page at `/`. A site on the web cannot reach a server of this computer alone.
-pub fn home(origin: &str) -> String {
+pub fn home(origin: &str, has_account: bool) -> String {
     let url = escape_html(origin);
     let steps = if origin.starts_with("http:") {
         format!(
@@ -236,12 +237,17 @@ pub fn home(origin: &str) -> String {
 </ol>"#
         )
     };
+    let account = if has_account {
+        r#"<p><a href="/account">Logins and changes</a>: see them, end them, take them back.</p>"#
+    } else {
+        ""
+    };
     document(
         "Obsidian vault for MCP clients",
         origin,
         &format!(
             "<h1>Obsidian vault</h1>\n<p>This server gives Claude and other MCP clients access to an \
-             Obsidian vault, after a login.</p>\n{steps}"
+             Obsidian vault, after a login.</p>\n{steps}\n{account}"
         ),
     )
 }
@@ -268,7 +274,7 @@ pub fn open(origin: &str, vault: &str, file: &str, target: &str) -> String {
 const STYLE: &str = include_str!("page.css");
 
 /// A page with the name of the program and the host of the server.
-fn document(title: &str, origin: &str, body: &str) -> String {
+pub(crate) fn document(title: &str, origin: &str, body: &str) -> String {
     let host = escape_html(origin.split_once("://").map_or(origin, |(_, host)| host));
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"robots\" content=\"noindex\">\n<link rel=\"icon\" href=\"{ICON}\">\n<title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n<p class=\"whose\"><img src=\"{ICON}\" alt=\"\"> vault-sync-mcp · {host}</p>\n{body}\n</main>\n</body>\n</html>\n"

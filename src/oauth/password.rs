@@ -106,6 +106,12 @@ fn hash_of_nothing(cost: u32) -> String {
     format!("$2b${cost:02}${}", ".".repeat(53))
 }
 
+/// The value of a cookie in a `Cookie` header.
+pub(super) fn cookie<'a>(cookies: &'a str, wanted: &str) -> Option<&'a str> {
+    let mut cookies = cookies.split(';').filter_map(|cookie| cookie.trim().split_once('='));
+    cookies.find(|(name, _)| *name == wanted).map(|(_, value)| value)
+}
+
 impl Oauth {
     /// Checks a person's password. This takes as long for a user name that does not exist as for a
     /// wrong password.
@@ -129,10 +135,8 @@ impl Oauth {
 
     /// Whether a `Cookie` header has the mark of an earlier login.
     pub fn is_known_browser(&self, cookies: &str, now: Moment) -> bool {
-        let mut cookies = cookies.split(';').filter_map(|cookie| cookie.trim().split_once('='));
-        let mark = cookies
-            .find(|(name, _)| *name == self.browser_cookie_name())
-            .and_then(|(_, mark)| mark.split_once('.'));
+        let mark =
+            cookie(cookies, self.browser_cookie_name()).and_then(|mark| mark.split_once('.'));
         let Some((expires, mac)) = mark else { return false };
         let Ok(expires) = expires.parse().map(Moment) else { return false };
         expires > now && secret::equal(mac, &self.browser_mac(expires))

@@ -14,6 +14,7 @@
 //! alone grants no access. A file that cannot be understood is renamed to
 //! `state.json.damaged-TIME-ID`, reported in the log, and the server starts without logins.
 
+use super::redirect::RedirectTarget;
 use crate::clock::{Deadline, Moment};
 use crate::disk::{self, Mode};
 use crate::limits;
@@ -120,6 +121,16 @@ impl Grant {
     /// The last use, to the hour.
     pub fn last_use(&self) -> u64 {
         self.used.load(Ordering::Relaxed)
+    }
+
+    /// Where the browser was sent with the code, for a person.
+    pub fn sent_back_to(&self) -> String {
+        match RedirectTarget::of(&self.redirect_uri) {
+            Some(RedirectTarget::Web(host)) => host,
+            Some(RedirectTarget::Loopback(_)) => "this computer".into(),
+            Some(RedirectTarget::Application(scheme)) => format!("{scheme}:"),
+            None => String::new(),
+        }
     }
 
     /// The first characters of its id, which are enough to name it.

@@ -274,7 +274,7 @@ fn access_token_of(client: &str, token: &str, access: Access, now: Moment) -> Ac
 
 impl Logins {
     /// Whether the user of a grant exists and still has the same password.
-    pub(super) fn has_same_password(&self, grant: &Grant) -> bool {
+    pub fn has_same_password(&self, grant: &Grant) -> bool {
         self.password_fingerprint(&grant.user).as_ref() == Some(&grant.fingerprint)
     }
 }

@@ -38,13 +38,11 @@ impl Guard {
         }
         // The other endpoints are open to every origin (CORS *): they hold nothing that a page
         // could abuse.
-        let strict = matches!(row.route, Route::Mcp | Route::Authorize);
+        let is_form = matches!(row.route, Route::Authorize | Route::Account);
+        let strict = is_form || row.route == Route::Mcp;
         // Our own pages have a no-referrer policy, with which browsers name no origin for a form.
-        let fine = |origin: &str| {
-            self.is_allowed_origin(origin) || row.route == Route::Authorize && origin == "null"
-        };
+        let fine = |origin: &str| self.is_allowed_origin(origin) || is_form && origin == "null";
         if strict && !all("origin", &fine) {
-            let is_form = row.route == Route::Authorize;
             return Err(if is_form {
                 "The form came from another web site."
             } else {
@@ -90,7 +88,7 @@ pub(super) fn preflight(row: &Row) -> Response {
     const HEADERS: &str = "Authorization, Content-Type, Accept, MCP-Protocol-Version, \
                            Mcp-Session-Id, Last-Event-ID, Mcp-Method, Mcp-Name, *";
     let response = Response::empty(204).header("Allow", row.allow);
-    if row.route == Route::Authorize {
+    if matches!(row.route, Route::Authorize | Route::Account) {
         return response;
     }
     response
@@ -108,7 +106,7 @@ pub(super) fn finish(row: Option<&Row>, response: Response) -> Response {
     if !response.has("cache-control") {
         response = response.header("Cache-Control", "no-store");
     }
-    if matches!(route, Some(Route::Authorize | Route::Home | Route::Open)) {
+    if matches!(route, Some(Route::Authorize | Route::Account | Route::Home | Route::Open)) {
         return response
             .header("Content-Security-Policy", page::CONTENT_SECURITY_POLICY)
             .header("X-Frame-Options", "DENY");

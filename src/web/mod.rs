@@ -7,7 +7,10 @@
 //! | [`guard`] | Host and Origin, CORS, the headers every answer carries |
 //! | [`mcp`] | `/mcp`: headers and bodies to calls, answers to statuses and streams |
 //! | [`oauth`] | forms, JSON and pages of the authorization server |
+//! | [`account`], `account_page` | the owner's page: logins, changes, taking back |
 
+pub mod account;
+mod account_page;
 pub mod guard;
 pub mod mcp;
 pub mod oauth;
@@ -41,6 +44,8 @@ pub struct App {
     pub guard: Guard,
     /// Proxies whose `X-Forwarded-For` is believed.
     pub trusted_proxies: Vec<Network>,
+    /// Whether there is a page for the owner.
+    pub has_account: bool,
 }
 
 impl Handler for App {
@@ -126,7 +131,9 @@ impl App {
             Route::ProtectedOrigin => oauth::document(&metadata::protected_origin(origin)),
             Route::ProtectedEndpoint => oauth::document(&metadata::protected_endpoint(origin)),
             Route::AuthorizationServer => oauth::document(&metadata::authorization_server(origin)),
-            Route::Home => oauth::html(200, page::home(origin)),
+            Route::Home => oauth::html(200, page::home(origin, self.has_account())),
+            Route::Account if self.has_account() => account::account(self, head, body, from),
+            Route::Account => self.nothing(head),
             Route::Open => {
                 let form = Form::parse(&head.query).unwrap_or_default();
                 match (form.get("vault"), form.get("file")) {
@@ -144,6 +151,11 @@ impl App {
             // Not without a token, which `answer` asks for.
             Route::Mcp => mcp::unauthorized(&self.oauth, Challenge::NoToken),
         }
+    }
+
+    /// Nobody can log in to it without a password.
+    fn has_account(&self) -> bool {
+        self.has_account && !self.oauth.logins.users.is_empty()
     }
 
     /// 404: a page for a browser, JSON for a program.
@@ -167,6 +179,7 @@ impl App {
         // People see these.
         let advice = match route {
             Route::Authorize => "Start the login again in the application.",
+            Route::Account => "Open /account at the address that the owner of the server gave you.",
             Route::Home | Route::Open => "Open the address that the owner of the server gave you.",
             _ => {
                 let body = format!(r#"{{"error":"forbidden","error_description":"{why}"}}"#);

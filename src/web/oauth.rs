@@ -55,7 +55,7 @@ pub(super) fn authorize(app: &App, head: &Head, body: &[u8], from: IpAddr) -> Re
         };
         return html(200, page::login(&oauth.origin, &request, "", choice, &abilities, ""));
     }
-    if head.text("sec-fetch-site").is_some_and(|site| site == "cross-site") {
+    if is_cross_site(head) {
         return html(
             403,
             page::error(
@@ -107,12 +107,7 @@ fn decide(
     let again = |status, notice| {
         html(status, page::login(&oauth.origin, request, user, choice, &abilities, notice))
     };
-    let cookies = head
-        .all("cookie")
-        .filter_map(|line| std::str::from_utf8(line).ok())
-        .collect::<Vec<&str>>()
-        .join("; ");
-    match oauth.log_in(user, password, oauth.is_known_browser(&cookies, now)) {
+    match oauth.log_in(user, password, oauth.is_known_browser(&cookies_of(head), now)) {
         Login::Right => {
             let answer = match choice {
                 Choice::All(access) => {
@@ -259,7 +254,18 @@ fn with_form(
     answered.unwrap_or_else(|error| failed(authorization, &error))
 }
 
-fn form_of(head: &Head, body: &[u8]) -> Option<Form> {
+/// Whether the browser says that the request comes from another site.
+pub(super) fn is_cross_site(head: &Head) -> bool {
+    head.text("sec-fetch-site").is_some_and(|site| site == "cross-site")
+}
+
+/// All cookies, as one `Cookie` header.
+pub(super) fn cookies_of(head: &Head) -> String {
+    let lines = head.all("cookie").filter_map(|line| std::str::from_utf8(line).ok());
+    lines.collect::<Vec<&str>>().join("; ")
+}
+
+pub(super) fn form_of(head: &Head, body: &[u8]) -> Option<Form> {
     if !media_type(head).eq_ignore_ascii_case("application/x-www-form-urlencoded") {
         return None;
     }

@@ -24,6 +24,8 @@ pub enum Route {
     Register,
     /// RFC 7009.
     Revoke,
+    /// The owner's page.
+    Account,
     /// A page for a person.
     Home,
     /// A page that opens a note in Obsidian.
@@ -54,7 +56,7 @@ const fn posting(paths: &'static [&'static str], route: Route) -> Row {
 }
 
 /// The rows. The short OAuth paths are where clients of 2025-03-26 look when they find no metadata.
-pub static ROUTES: [Row; 11] = [
+pub static ROUTES: [Row; 12] = [
     Row {
         paths: &["/mcp"],
         route: Route::Mcp,
@@ -74,6 +76,7 @@ pub static ROUTES: [Row; 11] = [
     posting(&["/oauth/token", "/token"], Route::Token),
     posting(&["/oauth/register", "/register"], Route::Register),
     posting(&["/oauth/revoke", "/revoke"], Route::Revoke),
+    Row { allow: "GET, HEAD, POST, OPTIONS", ..posting(&["/account"], Route::Account) },
     reading(&["/"], Route::Home),
     reading(&["/open"], Route::Open),
     reading(&["/healthz"], Route::Health),

@@ -1,0 +1,87 @@
+//! Who is looking at the owner's page: sessions of a browser after the password, in memory.
+//!
+//! The cookie is a random token, of which the hash is remembered; it ends after 15 minutes, with
+//! Log out, and with the server. Each form carries a token that is made of the cookie, so that no
+//! other site can send one.
+
+use super::Oauth;
+use super::password::cookie;
+use crate::clock::Moment;
+use crate::lock::Unpoisoned;
+use crate::secret::{self, SecretHash};
+use std::sync::Mutex;
+use std::time::Duration;
+
+/// How long a session lasts.
+const SESSION_LIFE: Duration = Duration::from_secs(15 * 60);
+/// Sessions open at once; the oldest ends. Each needs a right password.
+const SESSIONS: usize = 16;
+
+/// The open sessions, oldest first.
+#[derive(Debug, Default)]
+pub(super) struct AccountSessions(Mutex<Vec<Session>>);
+
+#[derive(Debug)]
+struct Session {
+    cookie: SecretHash,
+    user: String,
+    expires: Moment,
+}
+
+/// A browser in a session.
+#[derive(Debug, Clone)]
+pub struct LoggedIn {
+    pub user: String,
+    /// What each of its forms carries.
+    pub form_token: String,
+}
+
+impl Oauth {
+    /// Opens a session for a user whose password was right; gives the `Set-Cookie` header.
+    pub fn open_account(&self, user: &str, now: Moment) -> String {
+        let token = secret::new_token();
+        let session = Session {
+            cookie: SecretHash::of(&token),
+            user: user.to_owned(),
+            expires: now.after(SESSION_LIFE),
+        };
+        let mut sessions = self.account_sessions.0.lock().unpoisoned();
+        sessions.retain(|session| session.expires > now);
+        if sessions.len() >= SESSIONS {
+            sessions.remove(0);
+        }
+        sessions.push(session);
+        self.account_cookie(&token, SESSION_LIFE)
+    }
+
+    /// The session that a `Cookie` header names.
+    pub fn account(&self, cookies: &str, now: Moment) -> Option<LoggedIn> {
+        let token = cookie(cookies, self.account_cookie_name())?;
+        let hash = SecretHash::of(token);
+        let sessions = self.account_sessions.0.lock().unpoisoned();
+        let session = sessions.iter().find(|open| open.cookie == hash && open.expires > now)?;
+        let form_token = secret::keyed_hash(&self.proof_key, &format!("account form {token}"));
+        Some(LoggedIn { user: session.user.clone(), form_token })
+    }
+
+    /// Ends the session that a `Cookie` header names; gives the `Set-Cookie` header that removes
+    /// the cookie.
+    pub fn close_account(&self, cookies: &str) -> String {
+        if let Some(token) = cookie(cookies, self.account_cookie_name()) {
+            let hash = SecretHash::of(token);
+            self.account_sessions.0.lock().unpoisoned().retain(|open| open.cookie != hash);
+        }
+        self.account_cookie("", Duration::ZERO)
+    }
+
+    fn account_cookie(&self, token: &str, life: Duration) -> String {
+        let secure = if self.origin.starts_with("https:") { " Secure;" } else { "" };
+        let (name, seconds) = (self.account_cookie_name(), life.as_secs());
+        format!("{name}={token}; Path=/; Max-Age={seconds};{secure} HttpOnly; SameSite=Strict")
+    }
+
+    /// As [`Oauth::browser_cookie`], with the prefix over https alone.
+    fn account_cookie_name(&self) -> &'static str {
+        if self.origin.starts_with("https:") { "__Host-account" } else { "account" }
+    }
+}
