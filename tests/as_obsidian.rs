@@ -331,7 +331,8 @@ fn all_lines_that_match_are_shown_with_their_numbers() {
 
 #[test]
 fn a_text_is_replaced_in_several_notes_or_in_none() {
-    let files = [("a.md", "Acme, Acme\r\n"), ("b.md", "- Acme\n"), ("c.md", "other\n")];
+    let files =
+        [("a.md", "Acme, Acme\r\n"), ("b.md", "- Acme\n"), ("c.md", "other\n"), ("d.md", "none\n")];
     let (folder, server) = serve(&files);
     let edit = |paths: &[&str], dry_run: bool| {
         json!({ "paths": paths, "old_text": "Acme", "new_text": "Ajax", "replace_all": true,
@@ -340,8 +341,8 @@ fn a_text_is_replaced_in_several_notes_or_in_none() {
     let would = server.call("vault_edit", edit(&["a.md", "[[b]]"], true));
     assert_eq!((&would["replacements"], &would["dry_run"]), (&json!(3), &json!(true)), "{would}");
     assert_eq!(would["replaced"], false);
-    let error = server.fail("vault_edit", edit(&["a.md", "c.md"], false));
-    assert!(error["message"].as_str().unwrap().contains("c.md"), "{error}");
+    let error = server.fail("vault_edit", edit(&["a.md", "c.md", "d.md"], false));
+    assert!(error["message"].as_str().unwrap().contains("missing in c.md, d.md;"), "{error}");
     for (path, before) in files {
         assert_eq!(text(&folder, path), before);
     }

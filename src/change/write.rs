@@ -267,13 +267,22 @@ impl Changes {
         dry_run: bool,
     ) -> Result<Vec<(Changed, usize)>, Error> {
         let counts = RefCell::new(HashMap::new());
+        let lacks = |path: &&VaultPath| {
+            let replaced = self.vault.bytes(path).and_then(|now| replaced_in(path, &now, edits));
+            matches!(replaced, Err(Error::TextNotFound(_)))
+        };
         let changed = self.change_all(paths, dry_run, &|path, text| {
             let (bytes, count) = replaced_in(path, text.as_bytes(), edits).map_err(|error| {
                 let place = path.as_str();
                 match error {
-                    Error::TextNotFound(hint) => Error::TextNotFound(format!(
-                        "It is missing in {place}; nothing was changed. {hint}"
-                    )),
+                    Error::TextNotFound(_) => {
+                        let lacking: Vec<&str> =
+                            paths.iter().filter(lacks).map(VaultPath::as_str).collect();
+                        Error::TextNotFound(format!(
+                            "It is missing in {}; nothing was changed.",
+                            lacking.join(", ")
+                        ))
+                    }
                     Error::TextNotUnique(count) => Error::Invalid(format!(
                         "{place} has old_text {count} times; nothing was changed. Set replace_all \
                          to replace every occurrence."
