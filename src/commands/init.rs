@@ -113,6 +113,12 @@ fn program() -> String {
     path.map_or("vault-sync-mcp".into(), |path| path.display().to_string())
 }
 
+/// Where a service finds this program: where a package has put it, or where it is to be copied.
+fn installed_program() -> String {
+    let program = program();
+    if program.starts_with("/usr/") { program } else { "/usr/local/bin/vault-sync-mcp".into() }
+}
+
 /// The program and its arguments, with which a client on this computer starts it.
 fn stdio_arguments(raw: &Raw) -> Vec<String> {
     let mut arguments = vec![program(), "stdio".to_owned()];
@@ -290,6 +296,7 @@ fn unit_text(vault: &Path, user: Option<&str>) -> String {
     let line = |line: &str| match (line.split_once('='), user) {
         (Some(("User", _)), Some(user)) => format!("User={user}\n"),
         (Some(("ReadWritePaths", _)), _) => format!("ReadWritePaths=\"{vault}\"\n"),
+        (Some(("ExecStart", _)), _) => format!("ExecStart={} serve\n", installed_program()),
         _ => format!("{line}\n"),
     };
     UNIT.lines().map(line).collect()
@@ -297,7 +304,11 @@ fn unit_text(vault: &Path, user: Option<&str>) -> String {
 
 fn next_lines(config: &Config, file: &Path, unit: &Path) -> String {
     let [file, unit] = [file, unit].map(|path| shell_word(&path.display().to_string()));
-    let program = shell_word(&program());
+    let [program, installed] = [program(), installed_program()].map(|path| shell_word(&path));
+    let install = match program == installed {
+        true => String::new(),
+        false => format!("  sudo install -m 755 {program} {installed}\n"),
+    };
     let host = config.origin.strip_prefix("https://");
     let proxy = host.map_or(String::new(), |host| {
         let listen = config.listen;
@@ -317,9 +328,8 @@ fn next_lines(config: &Config, file: &Path, unit: &Path) -> String {
         ),
     };
     format!(
-        "\nTo try it at once:\n\n  {program} --env-file {file}\n\nAs a service:\n\n  sudo install \
-         -m 755 {program} /usr/local/bin/vault-sync-mcp\n  sudo install -m 600 {file} \
-         /etc/vault-sync-mcp.env\n  sudo install -m 644 {unit} /etc/systemd/system/vault-sync-mcp\
+        "\nTo try it at once:\n\n  {program} --env-file {file}\n\nAs a service:\n\n{install}  sudo \
+         install -m 600 {file} /etc/vault-sync-mcp.env\n  sudo install -m 644 {unit} /etc/systemd/system/vault-sync-mcp\
          .service\n  sudo systemctl daemon-reload\n  sudo systemctl enable vault-sync-mcp\n  sudo systemctl \
          restart vault-sync-mcp\n{proxy}\n{connect}"
     )
