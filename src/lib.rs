@@ -45,7 +45,7 @@
 //! | `tools` | what a model can do, one file each; cannot make a protocol error | `accomplishments` `agent` `calendar` `change` `clock` `cursor` `git` `limits` `links` `markdown` `notes` `object` `principal` `search` `slice` `store` `text` `uri` `vault` |
 //! | `prompts` | what a person can start, with notes in it | `calendar` `clock` `limits` `principal` `search` `text` `tools` `vault` |
 //! | `mcp` | the protocol: methods, eras, sessions; knows no socket and no status code | `change` `clock` `cursor` `limits` `lock` `object` `principal` `prompts` `quota` `rpc` `search` `secret` `store` `tools` `uri` `vault` |
-//! | `web` | routes, guards, and what each endpoint reads and answers | `change` `clock` `form` `http` `limits` `mcp` `network` `oauth` `principal` `rpc` `secret` `text` `uri` `vault` |
+//! | `web` | routes, guards, and what each endpoint reads and answers | `change` `clock` `form` `http` `limits` `mcp` `network` `oauth` `principal` `quota` `rpc` `secret` `text` `uri` `vault` |
 //! | `stdio` | the same engine over pipes | `limits` `lock` `mcp` `principal` `quota` `rpc` |
 //! | `env_file` | files of settings, as systemd reads them | |
 //! | `cli` | the command line, syntax only | `settings` |

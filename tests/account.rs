@@ -217,6 +217,24 @@ fn nobody_else_gets_in() {
     assert_eq!(folder.read("b.md"), b"look at [[a]]\n");
     assert!(works(&server, &access));
 
+    // A login that has ended leaves what it did on the page, whoever ended it.
+    assert!(alex.press(&[("grant", &grant), ("do", "revoke")]).contains("The login has ended"));
+    assert_eq!(alex.calls(), [call]);
+    assert_eq!(sam.calls().len(), 0);
+    for (headers, expected) in [
+        ("Origin: null\r\nSec-Fetch-Site: same-origin\r\n", 200),
+        ("Origin: http://localhost:9999\r\n", 403),
+        ("Origin: https://claude.ai\r\n", 403),
+        ("Sec-Fetch-Site: same-site\r\n", 400),
+    ] {
+        let fields = [("token", token.as_str()), ("call", call), ("do", "look")];
+        assert_eq!(alex.send(headers, &fields).status, expected, "{headers}");
+    }
+    // What a browser does not take for a cookie with the prefix is none.
+    let forged = alex.cookie.replace("__Host", "\u{2000}__Host");
+    let forged = Browser { server: &server, cookie: forged };
+    assert!(forged.get("/account").contains("type=\"password\""));
+
     // A cookie that was stolen is worth nothing after Log out.
     let log_out = alex.send("", &[("token", &token), ("do", "logout")]);
     assert_eq!(log_out.status, 303);
@@ -225,6 +243,60 @@ fn nobody_else_gets_in() {
     assert_eq!(alex.send("", &fields).status, 403);
     assert!(alex.get("/account").contains("type=\"password\""));
     assert_eq!(folder.read("b.md"), b"look at [[a]]\n");
+}
+
+#[test]
+fn what_is_taken_back_is_what_was_shown() {
+    let (folder, server) = serve(1, &[]);
+    let write = |path: &str| {
+        call_as(&server, TOKEN, "vault_write", &json!({ "path": path, "content": "new\n" }));
+    };
+    // All within a second.
+    ["one.md", "two.md", "three.md"].into_iter().for_each(write);
+    let browser = Browser::of(&server, "alex", PASSWORD);
+    let calls = browser.calls();
+    let all = [("call", calls[1].as_str()), ("all", "1")];
+    let asked = browser.press(&[&all[..], &[("do", "look")]].concat());
+    assert!(asked.contains("taken back (2)") && !asked.contains("one.md"), "{asked}");
+    let until = between(&asked, "name=\"until\" value=\"", "\"").unwrap();
+    assert_eq!(until, calls[0]);
+    write("later.md");
+    let done = browser.press(&[&all[..], &[("until", until.as_str()), ("do", "undo")]].concat());
+    assert!(done.contains("Taken back (2)"), "{done}");
+    let has = |path: &str| folder.vault().join(path).exists();
+    assert!(has("one.md") && has("later.md") && !has("two.md") && !has("three.md"));
+
+    // Taking back is a change like others: undone, the first stands again, and can be taken back.
+    let edit = json!({ "path": "a.md", "old_text": "two", "new_text": "2" });
+    call_as(&server, TOKEN, "vault_edit", &edit);
+    let edited = browser.calls()[0].clone();
+    for round in 0..2 {
+        assert!(browser.press(&[("call", &edited), ("do", "undo")]).contains("Taken back (1)"));
+        assert_eq!(folder.read("a.md"), b"one\ntwo\nthree\n", "{round}");
+        let undo = browser.calls()[0].clone();
+        assert!(browser.press(&[("call", &undo), ("do", "undo")]).contains("Taken back (1)"));
+        assert_eq!(folder.read("a.md"), b"one\n2\nthree\n", "{round}");
+    }
+}
+
+#[test]
+fn of_hidden_files_nothing_is_shown_or_taken_back() {
+    let (folder, server) = serve(1, &[]);
+    let write = json!({ "path": "Private/secret name.md", "content": "secret text\n" });
+    call_as(&server, TOKEN, "vault_write", &write);
+    call_as(&server, TOKEN, "vault_write", &json!({ "path": "d.md", "content": "d\n" }));
+    let state = folder.path().join("state").display().to_string();
+    server.kill();
+    let hidden = [("TOOLSETS", "vault,notes"), ("STATE_DIR", &*state), ("HIDE", "Private/")];
+    let server = Server::with(&folder.vault(), &hidden);
+    let browser = Browser::of(&server, "alex", PASSWORD);
+    let calls = browser.calls();
+    assert_eq!(calls.len(), 1);
+    for act in ["look", "undo"] {
+        let said = browser.press(&[("call", &calls[0]), ("all", "1"), ("do", act)]);
+        assert!(!said.contains("secret"), "{said}");
+    }
+    assert_eq!(folder.read("Private/secret name.md"), b"secret text\n");
 }
 
 #[test]
@@ -271,14 +343,20 @@ fn pages_stay_small_whatever_was_done() {
         );
         assert_eq!(exchanged.status, 200, "{}", exchanged.text());
     }
+    let names: Vec<String> = (0..20).map(|n| format!("{}{n}.md", "&&'".repeat(60))).collect();
+    for path in &names {
+        call_as(&server, TOKEN, "vault_write", &json!({ "path": path, "content": "&&\n" }));
+    }
+    let edit = json!({ "paths": names, "old_text": "&", "new_text": "<<<<", "replace_all": true });
+    call_as(&server, TOKEN, "vault_edit", &edit);
     // The pages are measured as they are fetched.
     let browser = Browser::of(&server, "alex", PASSWORD);
     let page = browser.get("/account");
     assert!(page.contains("and 18 more") && page.contains("Older changes"), "{page}");
-    assert!(browser.get("/account?from=12").contains("/account?from=24"));
+    assert!(browser.get("/account?from=36").contains("/account?from=48"));
     let call = browser.calls()[0].clone();
     browser.get(&format!("/account?call={call}"));
-    let oldest = between(&browser.get("/account?from=24"), "?call=", "\"").unwrap();
+    let oldest = between(&browser.get("/account?from=48"), "?call=", "\"").unwrap();
     let asked = browser.press(&[("call", &oldest), ("all", "1"), ("do", "look")]);
     assert!(asked.contains("This would be taken back"), "{asked}");
 }

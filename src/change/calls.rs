@@ -2,6 +2,7 @@
 
 use super::Changes;
 use super::log::{Did, Line, Log};
+use super::undo::undone_calls;
 use crate::clock::Moment;
 use crate::vault::error::Error;
 use crate::vault::hash;
@@ -71,7 +72,7 @@ impl Changes {
     /// [`Error::Invalid`] if no versions are kept, or the disk's.
     pub fn calls(
         &self,
-        is_shown: &dyn Fn(&str) -> bool,
+        is_shown: &dyn Fn(&Line) -> bool,
         skip: usize,
         count: usize,
     ) -> Result<(Vec<Call>, bool), Error> {
@@ -85,22 +86,19 @@ impl Changes {
     ///
     /// # Errors
     /// As [`Changes::calls`].
-    pub fn call(&self, is_shown: &dyn Fn(&str) -> bool, id: &str) -> Result<Option<Call>, Error> {
+    pub fn call(&self, is_shown: &dyn Fn(&Line) -> bool, id: &str) -> Result<Option<Call>, Error> {
         Ok(self.all_calls(is_shown)?.into_iter().find(|call| call.id == id))
     }
 
-    fn all_calls(&self, is_shown: &dyn Fn(&str) -> bool) -> Result<Vec<Call>, Error> {
+    fn all_calls(&self, is_shown: &dyn Fn(&Line) -> bool) -> Result<Vec<Call>, Error> {
         let lines = self.past()?.lines;
-        let undone: HashSet<String> =
-            lines
-                .iter()
-                .filter_map(|line| {
-                    if let Did::Undone { of } = &line.did { Some(of.clone()) } else { None }
-                })
-                .collect();
+        let undone = undone_calls(&lines, &|_| true);
+        let undone: HashSet<String> = undone.into_iter().map(str::to_owned).collect();
         let mut calls: Vec<Call> = Vec::new();
         let mut places: HashMap<String, usize> = HashMap::new();
-        for line in lines.into_iter().rev().filter(|line| is_shown(&line.by) && self.shows(line)) {
+        let is_listed =
+            |line: &Line| words(&line.did).is_some() && is_shown(line) && self.shows(line);
+        for line in lines.into_iter().rev().filter(is_listed) {
             let place = *places.entry(line.call.clone()).or_insert(calls.len());
             match calls.get_mut(place) {
                 Some(call) => call.changes.push(line.did),
@@ -120,12 +118,12 @@ impl Changes {
     }
 
     /// Whether a line is about files that are not hidden.
-    fn shows(&self, line: &Line) -> bool {
+    pub(super) fn shows(&self, line: &Line) -> bool {
         let paths = match &line.did {
             Did::Wrote { path, .. } | Did::Trashed { path, .. } => [path, path],
             Did::Renamed { from, to } => [from, to],
             Did::Done { .. } | Did::Ended { .. } | Did::Undone { .. } | Did::Dropped { .. } => {
-                return false;
+                return true;
             }
         };
         paths.iter().all(|path| self.vault.jail.shows(path))

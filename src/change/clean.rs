@@ -108,6 +108,7 @@ impl Log {
                     call,
                     at: now.0,
                     by: by.to_owned(),
+                    user: String::new(),
                     tool: String::new(),
                     own: false,
                     vault: None,

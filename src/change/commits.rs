@@ -12,6 +12,8 @@ use std::sync::Mutex;
 #[derive(Debug)]
 pub struct Author {
     pub by: String,
+    /// The user who has allowed it; empty where that is nobody.
+    pub user: String,
     pub tool: &'static str,
     /// Paths of changed files, old names included.
     changed: Mutex<Vec<String>>,
@@ -24,7 +26,11 @@ pub struct Author {
 impl Author {
     pub fn new(by: &str, tool: &'static str) -> Author {
         let (by, changed, mistakes) = (by.to_owned(), Mutex::default(), mistakes());
-        Author { by, tool, changed, made: None, mistakes }
+        Author { by, user: String::new(), tool, changed, made: None, mistakes }
+    }
+
+    pub fn of_user(self, user: &str) -> Author {
+        Author { user: user.to_owned(), ..self }
     }
 
     /// One whose changes are committed when it has made them; if the remote does not want them,

@@ -64,6 +64,9 @@ pub struct Line {
     pub at: u64,
     /// The login: the id of a grant, the name of an API token or machine client, `local`.
     pub by: String,
+    /// The user who has allowed the login; empty where that is nobody.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub user: String,
     pub tool: String,
     /// The login itself had written the text that was replaced; noted by a cleanup, which may
     /// remove the line that says so.
@@ -334,6 +337,7 @@ fn line(author: &Author, call: &str, did: Did) -> Line {
         call: call.to_owned(),
         at: Moment::read().0,
         by: author.by.clone(),
+        user: author.user.clone(),
         tool: author.tool.to_owned(),
         own: false,
         vault: None,

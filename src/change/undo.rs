@@ -8,6 +8,7 @@ use super::take_back::{Back, Planned};
 use crate::clock::Moment;
 use crate::vault::error::Error;
 use std::collections::HashSet;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The tool with which a login undoes its own calls. What it did is undone by `vault_restore`, so
@@ -23,6 +24,8 @@ pub enum Scope<'a> {
     Calls(usize),
     /// The one with this id.
     Call(&'a str),
+    /// The one with this id and those after it, until the last that was known, if that is given.
+    From(&'a str, Option<&'a str>),
 }
 
 /// What was undone, or would be, and what was not; each a line of text.
@@ -30,6 +33,10 @@ pub enum Scope<'a> {
 pub struct Undone {
     pub done: Vec<String>,
     pub left: Vec<String>,
+    /// The newest call in the scope.
+    pub newest: Option<String>,
+    /// Calls that are not marked as undone yet.
+    unmarked: Vec<String>,
 }
 
 /// How one call is undone.
@@ -54,12 +61,13 @@ impl Changes {
         }
     }
 
-    /// Undoes for the owner what a login has done; where the vault is in a repository, as a commit.
+    /// Undoes for the owner, who is `user` if that is known, what a login has done; where the vault is in a repository, as a commit.
     ///
     /// # Errors
     /// As [`Changes::undo`]; [`Error::Invalid`] with what git says.
     pub fn undo_for_owner(
         &self,
+        user: &str,
         by: &str,
         scope: Scope<'_>,
         dry_run: bool,
@@ -74,8 +82,8 @@ impl Changes {
         if let Some(Err(why)) = commits.map(Commits::bring_in) {
             log::warn!("git: {why}");
         }
-        let owner = Arc::new(Author::committing("owner", UNDO));
-        let mut undone = self.undo(by, scope, dry_run, &owner)?;
+        let owner = Arc::new(Author::committing("owner", UNDO).of_user(user));
+        let mut undone = self.undo_marking(by, scope, dry_run, &owner, commits.is_some())?;
         let changed = owner.changed().len();
         if let Some(commits) = commits.filter(|_| changed > 0) {
             let summary = format!("undo: what {by} has changed ({changed} files)");
@@ -84,6 +92,10 @@ impl Changes {
                     undone
                         .left
                         .extend(committed.trouble.map(|why| format!("not committed: {why}")));
+                    let changes = self.on_behalf_of(&owner);
+                    for of in std::mem::take(&mut undone.unmarked) {
+                        changes.alone().apply(Vec::new(), None, Some(Did::Undone { of }))?;
+                    }
                 }
                 // All of it was taken back.
                 Err(why) => {
@@ -108,6 +120,18 @@ impl Changes {
         dry_run: bool,
         author: &Arc<Author>,
     ) -> Result<Undone, Error> {
+        self.undo_marking(by, scope, dry_run, author, false)
+    }
+
+    /// As [`Changes::undo`]; with `marks_later` the caller marks the calls as undone.
+    fn undo_marking(
+        &self,
+        by: &str,
+        scope: Scope<'_>,
+        dry_run: bool,
+        author: &Arc<Author>,
+        marks_later: bool,
+    ) -> Result<Undone, Error> {
         let is_own_undo = author.tool == TOOL;
         let log = self.kept_versions()?;
         let changes = self.on_behalf_of(author);
@@ -115,10 +139,7 @@ impl Changes {
             Scope::Since(since) => (since, usize::MAX),
             Scope::Calls(calls) => (Moment(0), calls),
             Scope::Call(_) => (Moment(0), 1),
-        };
-        let is_in_scope = |line: &Line| match scope {
-            Scope::Call(id) => line.call == id,
-            Scope::Since(_) | Scope::Calls(_) => line.at >= since.0,
+            Scope::From(..) => (Moment(0), usize::MAX),
         };
         changes.vault.refresh_now()?;
         let alone = changes.alone();
@@ -128,31 +149,35 @@ impl Changes {
         }
         let past = self.past()?;
         // What the login has undone is undone again, and then done by no one.
-        let stands = |line: &&Line| is_own_undo || line.by != by || line.at < since.0;
-        let undone_calls: HashSet<&str> = past
-            .lines
-            .iter()
-            .filter(stands)
-            .filter_map(
-                |line| if let Did::Undone { of } = &line.did { Some(of.as_str()) } else { None },
-            )
-            .collect();
-        let is_own = |line: &&Line| {
+        let stands = |line: &Line| is_own_undo || line.by != by || line.at < since.0;
+        let undone_calls = undone_calls(&past.lines, &stands);
+        let places = places(&past.lines, scope);
+        let is_own = |(place, line): &(usize, &Line)| {
             line.by == by
                 && !(is_own_undo && line.tool == TOOL)
-                && is_in_scope(line)
+                && line.at >= since.0
+                && places.contains(place)
                 && !matches!(line.did, Did::Undone { .. } | Did::Dropped { .. })
                 && !undone_calls.contains(&*line.call)
         };
-        let own: Vec<&Line> = past.lines.iter().filter(is_own).collect();
+        let is_in_scope = |line: &&Line| !matches!(scope, Scope::Call(id) if line.call != id);
+        let own = past.lines.iter().enumerate().filter(is_own).map(|(_, line)| line);
+        let own: Vec<&Line> = own.filter(is_in_scope).collect();
         let mut planned = Planned::of(&changes, log);
-        let (mut undone, mut left) = (Undone::default(), HashSet::new());
+        let newest = own.last().map(|line| line.call.clone());
+        let (mut undone, mut left) = (Undone { newest, ..Undone::default() }, HashSet::new());
         let mut found = 0;
         for lines in own.chunk_by(|one, other| one.call == other.call).rev() {
             if found == calls {
                 break;
             }
-            let mut plan = plan_undo(&mut planned, lines)?;
+            let shown: Vec<&Line> =
+                lines.iter().copied().filter(|line| changes.shows(line)).collect();
+            let mut plan = plan_undo(&mut planned, &shown)?;
+            if shown.len() < lines.len() {
+                let what = "files that are hidden".to_owned();
+                plan.left.push((what, "changes of them are not taken back".into()));
+            }
             // A call of which nothing is left does not count.
             found += usize::from(!plan.steps.is_empty() || !plan.left.is_empty());
             if !dry_run && !plan.steps.is_empty() {
@@ -162,7 +187,11 @@ impl Changes {
                     }
                 }
                 let of = lines.first().map(|line| line.call.clone()).unwrap_or_default();
-                let mark = plan.left.is_empty().then_some(Did::Undone { of });
+                let is_whole = plan.left.is_empty();
+                if is_whole && marks_later {
+                    undone.unmarked.push(of.clone());
+                }
+                let mark = (is_whole && !marks_later).then_some(Did::Undone { of });
                 if let Err(error) = alone.apply(std::mem::take(&mut plan.steps), None, mark) {
                     let why = error.to_string();
                     plan.left.extend(plan.done.drain(..).map(|what| (what, why.clone())));
@@ -178,7 +207,8 @@ impl Changes {
                     .map(|(path, why)| format!("{path}: {why}")),
             );
         }
-        if found < calls && !past.is_whole_of(by, since) {
+        let is_open = matches!(scope, Scope::Since(_) | Scope::Calls(_));
+        if is_open && found < calls && !past.is_whole_of(by, since) {
             undone.left.push(
                 "there were so many changes that some are no longer known; vault_history shows \
                  what is kept of a note"
@@ -187,6 +217,32 @@ impl Changes {
         }
         Ok(undone)
     }
+}
+
+/// The calls that are marked as undone, of which no later call has undone the mark; of the marks
+/// that stand.
+pub(super) fn undone_calls<'a>(
+    lines: &'a [Line],
+    stands: &dyn Fn(&Line) -> bool,
+) -> HashSet<&'a str> {
+    let mut undone = HashSet::new();
+    for line in lines.iter().rev().filter(|line| stands(line)) {
+        if let Did::Undone { of } = &line.did
+            && !undone.contains(&*line.call)
+        {
+            undone.insert(of.as_str());
+        }
+    }
+    undone
+}
+
+/// The places in the log of what a scope that begins with a call is about.
+fn places(lines: &[Line], scope: Scope<'_>) -> Range<usize> {
+    let Scope::From(first, last) = scope else { return 0..lines.len() };
+    let is_of = |id: &'_ str, line: &Line| line.call == id;
+    let start = lines.iter().position(|line| is_of(first, line)).unwrap_or(lines.len());
+    let end = last.and_then(|last| lines.iter().rposition(|line| is_of(last, line)));
+    start..end.map_or(lines.len(), |end| end + 1)
 }
 
 /// Plans the steps that undo the changes of a call, the last first.

@@ -8,6 +8,7 @@ use crate::http::server::{self, Running};
 use crate::oauth::Oauth;
 use crate::oauth::store::Store;
 use crate::web::App;
+use crate::web::account;
 use crate::web::guard::Guard;
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
@@ -63,6 +64,7 @@ pub(super) fn run(config: Config, store: Store, started: impl FnOnce()) -> Optio
         oauth: Arc::clone(&oauth),
         trusted_proxies: config.trusted_proxies,
         has_account: config.account_page,
+        account_turns: account::turns(),
     };
     let running = Running::start(listener, app, config.max_connections, config.workers);
     let running = running.inspect_err(|error| log::error!("no thread: {error}")).ok()?;

@@ -51,7 +51,7 @@ pub(super) fn undo(
     let since = Moment(now.0.saturating_sub(since.as_secs()));
     let undone = store
         .changes()
-        .undo_for_owner(login, Scope::Since(since), dry_run, commits.as_deref())
+        .undo_for_owner("", login, Scope::Since(since), dry_run, commits.as_deref())
         .map_err(|error| failed(error.to_string()))?;
     print(&report(&undone, login, dry_run));
     Ok(if undone.left.is_empty() { 0 } else { FAILED })

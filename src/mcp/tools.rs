@@ -81,9 +81,9 @@ pub fn call(server: &Server, caller: &Caller<'_>, request: &Request) -> Result<A
         paths_of(tool, &arguments).take(limits::NOTES_PER_CALL).map(str::to_owned).collect();
     let started = clock::instant();
     let progress = Progress::of(caller, request);
-    let (login, is_committed) = (&caller.principal.login, server.systems.commits.is_some());
+    let (principal, is_committed) = (caller.principal, server.systems.commits.is_some());
     let author = if is_committed { Author::committing } else { Author::new };
-    let author = Arc::new(author(login, tool.name));
+    let author = Arc::new(author(&principal.login, tool.name).of_user(&principal.subject));
     let store = server.store_of(caller.principal).on_behalf_of(&author);
     let context = server.context(caller, &store, &progress);
     let outcome = catch_unwind(AssertUnwindSafe(|| {

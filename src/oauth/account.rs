@@ -14,8 +14,8 @@ use std::time::Duration;
 
 /// How long a session lasts.
 const SESSION_LIFE: Duration = Duration::from_secs(15 * 60);
-/// Sessions open at once; the oldest ends. Each needs a right password.
-const SESSIONS: usize = 16;
+/// Sessions of one user; the oldest ends. Each needs a right password.
+const SESSIONS: usize = 4;
 
 /// The open sessions, oldest first.
 #[derive(Debug, Default)]
@@ -47,8 +47,11 @@ impl Oauth {
         };
         let mut sessions = self.account_sessions.0.lock().unpoisoned();
         sessions.retain(|session| session.expires > now);
-        if sessions.len() >= SESSIONS {
-            sessions.remove(0);
+        let own = |session: &Session| session.user == user;
+        if sessions.iter().filter(|session| own(session)).count() >= SESSIONS
+            && let Some(oldest) = sessions.iter().position(own)
+        {
+            sessions.remove(oldest);
         }
         sessions.push(session);
         self.account_cookie(&token, SESSION_LIFE)
@@ -64,13 +67,9 @@ impl Oauth {
         Some(LoggedIn { user: session.user.clone(), form_token })
     }
 
-    /// Ends the session that a `Cookie` header names; gives the `Set-Cookie` header that removes
-    /// the cookie.
-    pub fn close_account(&self, cookies: &str) -> String {
-        if let Some(token) = cookie(cookies, self.account_cookie_name()) {
-            let hash = SecretHash::of(token);
-            self.account_sessions.0.lock().unpoisoned().retain(|open| open.cookie != hash);
-        }
+    /// Ends all sessions of a user; gives the `Set-Cookie` header that removes the cookie.
+    pub fn close_account(&self, user: &str) -> String {
+        self.account_sessions.0.lock().unpoisoned().retain(|open| open.user != user);
         self.account_cookie("", Duration::ZERO)
     }
 

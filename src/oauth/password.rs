@@ -108,7 +108,8 @@ fn hash_of_nothing(cost: u32) -> String {
 
 /// The value of a cookie in a `Cookie` header.
 pub(super) fn cookie<'a>(cookies: &'a str, wanted: &str) -> Option<&'a str> {
-    let mut cookies = cookies.split(';').filter_map(|cookie| cookie.trim().split_once('='));
+    let mut cookies =
+        cookies.split(';').filter_map(|cookie| cookie.trim_matches([' ', '\t']).split_once('='));
     cookies.find(|(name, _)| *name == wanted).map(|(_, value)| value)
 }
 

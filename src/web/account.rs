@@ -6,8 +6,9 @@
 
 use super::App;
 use super::account_page::{self as pages, CallRow, LoginRow, Overview};
-use super::oauth::{cookies_of, form_of, html, is_cross_site};
+use super::oauth::{cookies_of, form_of, html};
 use crate::change::calls::Call;
+use crate::change::log::Line;
 use crate::change::undo::{Scope, Undone};
 use crate::clock::Moment;
 use crate::form::Form;
@@ -16,15 +17,26 @@ use crate::oauth::account::LoggedIn;
 use crate::oauth::page;
 use crate::oauth::password::Login;
 use crate::oauth::store::{Grant, State};
+use crate::quota::{Bounds, Quota};
 use crate::secret;
 use crate::vault::Error;
 use std::collections::HashSet;
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Calls on one page, and logins that are listed.
 const CALLS_SHOWN: usize = 12;
 const LOGINS_SHOWN: usize = 12;
+
+/// Turns for those pages.
+pub fn turns() -> Arc<Quota> {
+    Quota::new(Bounds { total: 1, per_owner: 1, waiting: WAITING })
+}
+
+/// Pages that read the log of changes: one at a time, since it may be large.
+const WAITING: usize = 8;
+const WAIT: Duration = Duration::from_secs(60);
 
 /// An answer to a person in a session.
 struct Visit<'a> {
@@ -46,7 +58,10 @@ pub(super) fn account(app: &App, head: &Head, body: &[u8], from: IpAddr) -> Resp
         let query = Form::parse(&head.query).unwrap_or_default();
         return Visit::of(app, who).show(&query, "");
     }
-    let form = form_of(head, body).filter(|_| !is_cross_site(head));
+    // The cookie goes to this site alone, the login form has none.
+    let is_own_page =
+        head.text("sec-fetch-site").is_none_or(|site| matches!(site, "same-origin" | "none"));
+    let form = form_of(head, body).filter(|_| is_own_page);
     let Some(form) = form else {
         let why = "The form could not be read, or came from another web site.";
         return html(400, page::error(&oauth.origin, why, "Open /account again."));
@@ -69,8 +84,8 @@ pub(super) fn account(app: &App, head: &Head, body: &[u8], from: IpAddr) -> Resp
     }
     let token = form.get("token").unwrap_or_default();
     match who.filter(|who| secret::equal(token, &who.form_token)) {
-        Some(_) if form.get("do") == Some("logout") => {
-            to_account().header("Set-Cookie", oauth.close_account(&cookies))
+        Some(who) if form.get("do") == Some("logout") => {
+            to_account().header("Set-Cookie", oauth.close_account(&who.user))
         }
         Some(who) => Visit::of(app, who).act(&form),
         None => log_in(403, "Please log in again. Nothing was done."),
@@ -89,8 +104,16 @@ impl<'a> Visit<'a> {
         Visit { app, who, state, own }
     }
 
-    fn is_own(&self, by: &str) -> bool {
-        self.own.as_ref().is_none_or(|own| own.contains(by))
+    /// Whether a change is of this person's logins, those that have ended too.
+    fn is_own(&self, line: &Line) -> bool {
+        let is_theirs = |own: &HashSet<String>| {
+            line.user == self.who.user || line.user.is_empty() && own.contains(&line.by)
+        };
+        self.own.as_ref().is_none_or(is_theirs)
+    }
+
+    fn client_of(&self, grant: &Grant) -> String {
+        self.state.clients.get(&grant.client).map(|client| client.name.clone()).unwrap_or_default()
     }
 
     /// What a login is called.
@@ -99,7 +122,7 @@ impl<'a> Visit<'a> {
         let client = grant.and_then(|grant| self.state.clients.get(&grant.client));
         let logins = &self.app.oauth.logins;
         match (client, by) {
-            (Some(client), _) => client.name.clone(),
+            (Some(client), _) => format!("{} ({by})", client.name),
             (None, "local") => "a program on the server’s computer".into(),
             (None, "owner") => "you, taking back".into(),
             (None, by) if logins.tokens.contains_key(by) => format!("API token {by}"),
@@ -110,6 +133,9 @@ impl<'a> Visit<'a> {
 
     /// A call in the address, or the overview.
     fn show(&self, query: &Form, notice: &str) -> Response {
+        let Some(_turn) = self.app.account_turns.take("", WAIT) else {
+            return self.failed(&Error::Overloaded);
+        };
         let shown = match query.get("call") {
             Some(id) => self.call(id).and_then(|call| self.call_page(&call)),
             None => Ok(self.overview(query, notice)),
@@ -125,7 +151,7 @@ impl<'a> Visit<'a> {
         let skip = query.get("from").and_then(|from| from.parse().ok()).unwrap_or(0);
         let changes = self.app.mcp.store().changes();
         let (calls, has_more, no_calls) =
-            match changes.calls(&|by| self.is_own(by), skip, CALLS_SHOWN) {
+            match changes.calls(&|line| self.is_own(line), skip, CALLS_SHOWN) {
                 Ok((calls, has_more)) => (calls, has_more, String::new()),
                 Err(error) => (Vec::new(), false, error.to_string()),
             };
@@ -140,7 +166,7 @@ impl<'a> Visit<'a> {
         grants.sort_unstable_by_key(|grant| (std::cmp::Reverse(grant.last_use()), &grant.id));
         let login = |grant: &&Grant| LoginRow {
             id: grant.id.clone(),
-            name: self.name_of(&grant.short_id()),
+            name: self.client_of(grant),
             host: grant.sent_back_to(),
             allowed: match &grant.folders {
                 Some(folders) => folders.to_string(),
@@ -174,7 +200,7 @@ impl<'a> Visit<'a> {
     }
 
     fn call(&self, id: &str) -> Result<Call, Error> {
-        let call = self.app.mcp.store().changes().call(&|by| self.is_own(by), id)?;
+        let call = self.app.mcp.store().changes().call(&|line| self.is_own(line), id)?;
         call.ok_or_else(|| Error::Invalid("That change is not known any more.".into()))
     }
 
@@ -209,12 +235,18 @@ impl<'a> Visit<'a> {
 
     /// Takes back a call, or all that its login has done since; or only says what that would do.
     fn take_back(&self, id: &str, form: &Form, dry_run: bool) -> Result<Response, Error> {
+        let _turn = self.app.account_turns.take("", WAIT).ok_or(Error::Overloaded)?;
         let call = self.call(id)?;
         let is_all = form.get("all").is_some();
-        let scope = if is_all { Scope::Since(call.at) } else { Scope::Call(&call.id) };
+        // What was shown, and nothing that came after it.
+        let scope = match (is_all, form.get("until")) {
+            (true, until) => Scope::From(&call.id, until),
+            (false, _) => Scope::Call(&call.id),
+        };
         let commits = self.app.mcp.systems.commits.as_deref();
         let changes = self.app.mcp.store().changes();
-        let undone: Undone = changes.undo_for_owner(&call.by, scope, dry_run, commits)?;
+        let undone: Undone =
+            changes.undo_for_owner(&self.who.user, &call.by, scope, dry_run, commits)?;
         if !dry_run {
             let (count, left) = (undone.done.len(), undone.left.len());
             log::info!("account: took back login={:?} {count} changes, {left} left", call.by);

@@ -5,7 +5,7 @@ use crate::change::undo::Undone;
 use crate::clock::Moment;
 use crate::oauth::page::{alert, document};
 use crate::principal::Access;
-use crate::text::{escape_html, fitting_in};
+use crate::text::escape_html;
 
 pub(super) const WRONG_PASSWORD: &str = "User name or password is wrong.";
 
@@ -14,8 +14,10 @@ const TEXTS_BYTES: usize = 11_000;
 const TEXT_BYTES: usize = 2_500;
 /// Equal lines that are shown around those that differ.
 const LINES_AROUND: usize = 2;
-/// Characters of lines about what is taken back, and about what is left alone.
-const LIST_CHARS: usize = 5_000;
+/// Equal characters that are shown before the first that differs, at most.
+const CHARS_BEFORE: usize = 400;
+/// Bytes of HTML of lines about what is taken back, and about what is left alone.
+const LIST_BYTES: usize = 6_000;
 /// Bytes of HTML of a path or name in the overview, and of a line about a change elsewhere.
 const NAME_BYTES: usize = 100;
 const LINE_BYTES: usize = 400;
@@ -70,7 +72,9 @@ fn time(moment: Moment) -> String {
 /// The beginning of a text as HTML of at most so many bytes.
 fn cut(text: &str, max_bytes: usize) -> String {
     let mut html = String::new();
-    for char in text.chars() {
+    // Marks that turn the direction of writing would change what stands beside it.
+    let is_turn = |char: &char| matches!(char, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    for char in text.chars().filter(|char| !is_turn(char)) {
         let escaped = escape_html(char.encode_utf8(&mut [0; 4]));
         if html.len() + escaped.len() > max_bytes {
             html.push('…');
@@ -160,7 +164,7 @@ pub(super) fn overview(origin: &str, shown: &Overview<'_>, token: &str, notice: 
         }
     };
     let calls: String = match (shown.calls.is_empty(), shown.no_calls.as_str()) {
-        (true, "") => "<p>Nothing was changed.</p>".into(),
+        (true, "") => "<p>Nothing is known that was changed.</p>".into(),
         (true, why) => format!("<p>{}</p>", escape_html(why)),
         (false, _) => shown.calls.iter().map(call_row).collect(),
     };
@@ -188,7 +192,9 @@ pub(super) fn call(origin: &str, row: &CallRow, files: &[FileChange], token: &st
     let mut left = TEXTS_BYTES;
     let mut shown = String::new();
     for file in files {
-        shown += &format!("<h2>{}</h2>\n", cut(&file.what, LINE_BYTES));
+        let title = cut(&file.what, LINE_BYTES.min(left));
+        left = left.saturating_sub(title.len());
+        shown += &format!("<h2>{title}</h2>\n");
         let Some([before, after]) = &file.texts else { continue };
         if left == 0 {
             shown += "<p><small>not shown: there is too much</small></p>\n";
@@ -222,7 +228,8 @@ pub(super) fn call(origin: &str, row: &CallRow, files: &[FileChange], token: &st
     )
 }
 
-/// The parts of two texts that differ, each as words for it or as its lines.
+/// The parts of two texts from the first difference to the last, each as words for it or as its
+/// lines.
 fn texts(before: &FileText, after: &FileText) -> [String; 2] {
     let (FileText::Text(old), FileText::Text(new)) = (before, after) else {
         return [before, after].map(|text| match text {
@@ -233,6 +240,9 @@ fn texts(before: &FileText, after: &FileText) -> [String; 2] {
         });
     };
     let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
+    if old == new {
+        return ["(only ends of lines differ)".into(), "(only ends of lines differ)".into()];
+    }
     let same = |(one, other): &(&&str, &&str)| one == other;
     let above = old.iter().zip(&new).take_while(same).count();
     let shorter = old.len().min(new.len()) - above;
@@ -244,7 +254,16 @@ fn texts(before: &FileText, after: &FileText) -> [String; 2] {
         let shown = lines.get(start..end).unwrap_or_default().join("\n");
         format!("{}{shown}\n{}", cut(start > 0), cut(end < lines.len()))
     };
-    [part(&old), part(&new)]
+    let parts = [part(&old), part(&new)];
+    // In a long line, or behind one, the difference may be far from the beginning.
+    let [one, other] = &parts;
+    let equal = one.chars().zip(other.chars()).take_while(|(one, other)| one == other).count();
+    match equal.checked_sub(CHARS_BEFORE) {
+        None | Some(0) => parts,
+        Some(skipped) => {
+            parts.map(|part| format!("…{}", part.chars().skip(skipped).collect::<String>()))
+        }
+    }
 }
 
 /// What is, or with a token for the form would be, taken back, and what is left alone.
@@ -260,7 +279,13 @@ pub(super) fn taken_back(
         if lines.is_empty() {
             return String::new();
         }
-        let fitting = fitting_in(LIST_CHARS, lines.iter().map(|line| cut(line, LINE_BYTES)));
+        let mut left = LIST_BYTES;
+        let mut fits = |line: &String| {
+            left = left.saturating_sub(line.len() + 10);
+            left > 0
+        };
+        let fitting: Vec<String> =
+            lines.iter().map(|line| cut(line, LINE_BYTES)).take_while(&mut fits).collect();
         let rest = lines.len() - fitting.len();
         let rows: String = fitting.iter().map(|line| format!("<li>{line}</li>\n")).collect();
         let rest = if rest > 0 { format!("<p>and {rest} more</p>\n") } else { String::new() };
@@ -273,8 +298,11 @@ pub(super) fn taken_back(
     };
     let nothing =
         if undone.done.is_empty() { "<p>There is nothing to take back.</p>\n" } else { "" };
-    let hidden: &[(&str, &str)] =
-        if is_all { &[("call", &row.id), ("all", "1")] } else { &[("call", &row.id)] };
+    let until = undone.newest.as_deref().unwrap_or_default();
+    let hidden: &[(&str, &str)] = match is_all {
+        true => &[("call", &row.id), ("all", "1"), ("until", until)],
+        false => &[("call", &row.id)],
+    };
     let confirm = if is_question && !undone.done.is_empty() {
         form(token, hidden, &[("undo", "main", "Take back")])
     } else {
@@ -303,7 +331,11 @@ mod tests {
         let [before, after] = texts(&old, &new);
         assert_eq!(before, "…\n3\n4\n5\n6\n7\n…\n");
         assert_eq!(after, "…\n3\n4\nfive\nmore\n6\n7\n…\n");
-        for (old, new) in [("", "a\n"), ("a\na\n", "a\n"), ("a\n", "a\na\na\n"), ("x", "x")] {
+        let far = |end: &str| text(&format!("{}{end}", "x".repeat(5_000)));
+        let [before, after] = texts(&far("100"), &far("900"));
+        assert!(before.len() < 500 && before.ends_with("x100\n") && after.ends_with("x900\n"));
+        assert!(texts(&text("a\r\n"), &text("a\n"))[0].contains("ends of lines"));
+        for (old, new) in [("", "a\n"), ("a\na\n", "a\n"), ("a\n", "a\na\na\n")] {
             let [before, after] = texts(&text(old), &text(new));
             assert!(before.trim() == old.trim() && after.trim() == new.trim(), "{old:?} {new:?}");
         }

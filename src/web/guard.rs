@@ -41,7 +41,10 @@ impl Guard {
         let is_form = matches!(row.route, Route::Authorize | Route::Account);
         let strict = is_form || row.route == Route::Mcp;
         // Our own pages have a no-referrer policy, with which browsers name no origin for a form.
-        let fine = |origin: &str| self.is_allowed_origin(origin) || is_form && origin == "null";
+        let fine = |origin: &str| match row.route {
+            Route::Account => origin == self.origin || origin == "null",
+            _ => self.is_allowed_origin(origin) || is_form && origin == "null",
+        };
         if strict && !all("origin", &fine) {
             return Err(if is_form {
                 "The form came from another web site."

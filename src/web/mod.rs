@@ -25,6 +25,7 @@ use crate::network::Network;
 use crate::oauth::bearer::Challenge;
 use crate::oauth::{Oauth, metadata, page};
 use crate::principal::{Access, Principal};
+use crate::quota::Quota;
 use crate::secret::SecretHash;
 use crate::uri;
 use guard::Guard;
@@ -46,6 +47,8 @@ pub struct App {
     pub trusted_proxies: Vec<Network>,
     /// Whether there is a page for the owner.
     pub has_account: bool,
+    /// Turns for its pages.
+    pub account_turns: Arc<Quota>,
 }
 
 impl Handler for App {
