@@ -112,6 +112,7 @@ fn the_owner_sees_what_was_done_and_takes_it_back() {
     call_as(&server, TOKEN, "vault_write", &json!({ "path": "t.md", "content": "t\n" }));
     let wrong = log_in_to_account(&server, "alex", "guess");
     assert_eq!((wrong.status, wrong.header("set-cookie")), (403, None));
+    server.log_with("login failed from=127.0.0.1 client=\"account page\"");
     let right = log_in_to_account(&server, "alex", PASSWORD);
     let cookie = right.header("set-cookie").unwrap();
     for part in

@@ -76,7 +76,8 @@ pub(super) fn account(app: &App, head: &Head, body: &[u8], from: IpAddr) -> Resp
                     .header("Set-Cookie", oauth.browser_cookie(now))
             }
             Login::Wrong => {
-                log::warn!("account: login failed from={from}");
+                // As at the login: fail2ban reads it.
+                log::warn!("login failed from={from} client=\"account page\"");
                 log_in(403, pages::WRONG_PASSWORD)
             }
             Login::Busy => log_in(429, page::BUSY).header("Retry-After", "5"),
