@@ -61,7 +61,8 @@ impl Changes {
         }
     }
 
-    /// Undoes for the owner, who is `user` if that is known, what a login has done; where the vault is in a repository, as a commit.
+    /// Undoes for the owner, who is `user` if that is known, what a login has done; where the vault
+    /// is in a repository, as a commit.
     ///
     /// # Errors
     /// As [`Changes::undo`]; [`Error::Invalid`] with what git says.
@@ -152,11 +153,15 @@ impl Changes {
         let stands = |line: &Line| is_own_undo || line.by != by || line.at < since.0;
         let undone_calls = undone_calls(&past.lines, &stands);
         let places = places(&past.lines, scope);
+        // What several users have taken back is all done by the owner.
+        let first = past.lines.get(places.start).filter(|_| matches!(scope, Scope::From(..)));
+        let of_user = first.map(|line| line.user.as_str());
         let is_own = |(place, line): &(usize, &Line)| {
             line.by == by
                 && !(is_own_undo && line.tool == TOOL)
                 && line.at >= since.0
                 && places.contains(place)
+                && of_user.is_none_or(|user| line.user == user)
                 && !matches!(line.did, Did::Undone { .. } | Did::Dropped { .. })
                 && !undone_calls.contains(&*line.call)
         };
