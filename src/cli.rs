@@ -46,7 +46,7 @@ static COMMANDS: &[Command] = commands! {
         "a sample vault with a login, ready to try; no configuration";
     "init" "init [--for code|desktop|server] [--user NAME] [--file FILE] [--force]"
         ["for=" "user=" "file=" "force"] 0 ["VAULT_PATH" "SERVER_URL" "LISTEN_ADDR" "TOOLSETS"]
-        "set it up: for Claude on this computer, or as a server; asks what no flag says";
+        "set it up: for Claude on this computer (prints a line), or as a server (writes FILE, vault-sync-mcp.env unless another is named, and a unit beside it; --force sets older ones aside). Asks what no flag says; NAME is who logs in, and without a terminal the password is the first line of stdin";
     "check" "check [--server URL]" ["server="] 0 ["VAULT_PATH" "SERVER_URL" "AUTH_USERS"]
         "show what would be served, and every mistake in the configuration; or test a server from outside, through its proxy, as Claude would (needs curl)";
     "init-wiki" "init-wiki" [] 0 ["VAULT_PATH"]
@@ -57,7 +57,7 @@ static COMMANDS: &[Command] = commands! {
         "end a grant, or all of them, at once, also while the server runs";
     "undo" "undo --login ID --since TIME [--dry-run]" ["login=" "since=" "dry-run"] 0
         ["VAULT_PATH" "STATE_DIR"]
-        "undo all that a login has changed in that time (30m, 2h, 7d), also while the server runs; what others changed after it is left alone and listed. ID is one of grants, the name of an API token or machine client, or local for stdio; --dry-run only lists it";
+        "undo all that a login has changed in that time (30m, 2h, 7d), also while the server runs; what others changed after it is left alone and listed. ID is one of grants, the name of an API token or machine client, local for stdio, or owner for what undo or /account took back; --dry-run only lists it";
     "hash-password" "hash-password" [] 0 [] "hash a password with bcrypt, for AUTH_USERS";
     "generate-token" "generate-token [NAME]" [] 1 [] "make an API token and its entry for API_TOKENS";
     "help" "help [COMMAND | settings]" [] 1 [] "this text, that of a command, or all settings";

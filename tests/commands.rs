@@ -217,7 +217,10 @@ fn init_writes_the_settings_of_a_server_and_the_lines_of_clients() {
     let refused = init(&with_url, "");
     assert!(err(&refused).contains("--force"), "{refused:?}");
     assert_eq!(std::fs::read(&file).unwrap(), before);
-    assert!(init(&[&with_url[..], &["--force"]].concat(), "other\n").status.success());
+    let forced = [&with_url[..], &["--force"]].concat();
+    let short = init(&forced, "123456789\n");
+    assert!(err(&short).contains("10 characters"), "{short:?}");
+    assert!(init(&forced, "another password\n").status.success());
     assert_eq!(std::fs::read(folder.path().join("v.env.old")).unwrap(), before);
     // What nobody can answer is named, and nothing is written.
     let elsewhere = folder.path().join("w.env").display().to_string();

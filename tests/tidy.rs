@@ -356,6 +356,7 @@ fn the_top_level_is_what_it_should_be() {
     assert_eq!(
         names,
         [
+            "CHANGELOG.md",
             "Cargo.lock",
             "Cargo.toml",
             "LICENSE",

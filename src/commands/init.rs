@@ -19,6 +19,8 @@ const FILE: &str = "vault-sync-mcp.env";
 const UNIT: &str = include_str!("../../vault-sync-mcp.service");
 /// Bytes of the list of users.
 const USERS_BYTES: u64 = 1024 * 1024;
+/// Characters of a password at least: a lane of the login takes 86,400 guesses a day.
+const PASSWORD_CHARS: usize = 10;
 /// How often two passwords may differ.
 const PASSWORD_ATTEMPTS: usize = 3;
 /// Settings that mean nothing to a program without a network.
@@ -161,8 +163,10 @@ fn server(parsed: &Parsed, mut raw: Raw) -> Result<u8, u8> {
         return Err(fail("--file is for the settings; the unit gets the ending .service", WRONG));
     }
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
-    disk::try_writing(folder.unwrap_or(Path::new(".")))
-        .map_err(|error| fail(format!("{} cannot be written: {error}", file.display()), WRONG))?;
+    disk::try_writing(folder.unwrap_or(Path::new("."))).map_err(|error| {
+        let shown = file.display();
+        fail(format!("{shown} cannot be written here: {error}; --file FILE names another"), WRONG)
+    })?;
     let is_forced = parsed.flag("force").is_some();
     for path in [&file, &unit] {
         if path.symlink_metadata().is_ok() && !is_forced {
@@ -223,7 +227,7 @@ fn server(parsed: &Parsed, mut raw: Raw) -> Result<u8, u8> {
     write(&file, &settings_text(&raw))?;
     write(&unit, &unit_text(&config.vault_path, user.as_deref()))?;
     print(&format!("\nWritten: {} and {}\n", file.display(), unit.display()));
-    print(&match user {
+    print(&match &user {
         Some(user) => {
             format!("The service runs as {user}, whose vault it is (User= in the unit).\n")
         }
@@ -231,16 +235,18 @@ fn server(parsed: &Parsed, mut raw: Raw) -> Result<u8, u8> {
             "Change User= in the unit to who owns the vault: nobody but root does now.\n".into()
         }
     });
-    Ok(print(&next_lines(&config, &file, &unit)))
+    // Another user's files would not be the service's.
+    let is_tried = owner_of(&file).is_some_and(|own| Some(own) == user);
+    Ok(print(&next_lines(&config, &file, &unit, is_tried)))
 }
 
 /// The hash of a password that is asked for, on a terminal again if the two differ.
 fn ask_for_hash() -> Result<String, u8> {
     let attempts = if io::stdin().is_terminal() { PASSWORD_ATTEMPTS } else { 1 };
-    let mut asked = secrets::ask_for_hash();
+    let mut asked = secrets::ask_for_hash(PASSWORD_CHARS);
     for _ in 1..attempts {
         if asked.is_err() {
-            asked = secrets::ask_for_hash();
+            asked = secrets::ask_for_hash(PASSWORD_CHARS);
         }
     }
     asked
@@ -302,7 +308,8 @@ fn unit_text(vault: &Path, user: Option<&str>) -> String {
     UNIT.lines().map(line).collect()
 }
 
-fn next_lines(config: &Config, file: &Path, unit: &Path) -> String {
+/// `is_tried`: the service runs as the user who reads this.
+fn next_lines(config: &Config, file: &Path, unit: &Path, is_tried: bool) -> String {
     let [file, unit] = [file, unit].map(|path| shell_word(&path.display().to_string()));
     let [program, installed] = [program(), installed_program()].map(|path| shell_word(&path));
     let install = match program == installed {
@@ -327,11 +334,15 @@ fn next_lines(config: &Config, file: &Path, unit: &Path) -> String {
              --transport http vault {url}/mcp\n"
         ),
     };
+    let try_it = match is_tried {
+        true => format!("\nTo try it at once:\n\n  {program} --env-file {file}\n"),
+        false => String::new(),
+    };
     format!(
-        "\nTo try it at once:\n\n  {program} --env-file {file}\n\nAs a service:\n\n{install}  sudo \
+        "{try_it}\nAs a service:\n\n{install}  sudo \
          install -m 600 {file} /etc/vault-sync-mcp.env\n  sudo install -m 644 {unit} /etc/systemd/system/vault-sync-mcp\
          .service\n  sudo systemctl daemon-reload\n  sudo systemctl enable vault-sync-mcp\n  sudo systemctl \
-         restart vault-sync-mcp\n{proxy}\n{connect}"
+         restart vault-sync-mcp\n  rm {file} {unit}\n{proxy}\n{connect}"
     )
 }
 

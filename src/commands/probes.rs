@@ -50,8 +50,8 @@ pub(super) fn probe(
         add(
             "VAULT_PATH",
             format!(
-                "cannot be written: {why}. Free disk space, give the server's user the right, or \
-                 set READ_ONLY=true"
+                "cannot be written: {why}. Run this as the user who owns the vault (sudo -u USER), \
+                 free disk space, or set READ_ONLY=true"
             ),
         );
     }

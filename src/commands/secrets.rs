@@ -10,15 +10,19 @@ use std::io::{self, BufRead, IsTerminal, Read};
 const COST: u32 = 12;
 
 pub(super) fn hash_password() -> u8 {
-    ask_for_hash().map_or_else(|code| code, |hash| print(&format!("{hash}\n")))
+    ask_for_hash(1).map_or_else(|code| code, |hash| print(&format!("{hash}\n")))
 }
 
-/// The hash of a password that is asked for.
+/// The hash of a password that is asked for, of so many characters at least.
 ///
 /// # Errors
 /// The exit code, after printing why.
-pub(super) fn ask_for_hash() -> Result<String, u8> {
+pub(super) fn ask_for_hash(min: usize) -> Result<String, u8> {
     let password = ask().map_err(|why| fail(why, WRONG))?;
+    if password.chars().count() < min {
+        let why = format!("the login is open to all who reach it: {min} characters or more");
+        return Err(fail(why, WRONG));
+    }
     bcrypt::hash(password, COST).map_err(|error| fail(error, FAILED))
 }
 
@@ -38,7 +42,9 @@ fn ask() -> Result<String, String> {
         line.trim_end_matches(['\r', '\n']).to_owned()
     };
     if password.is_empty() {
-        return Err("the password is empty".into());
+        return Err(
+            "the password is empty; without a terminal it is the first line of stdin".into()
+        );
     }
     if password.len() > limits::PASSWORD_BYTES {
         return Err(format!(

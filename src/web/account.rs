@@ -169,10 +169,7 @@ impl<'a> Visit<'a> {
             id: grant.id.clone(),
             name: self.client_of(grant),
             host: grant.sent_back_to(),
-            allowed: match &grant.folders {
-                Some(folders) => folders.to_string(),
-                None => pages::allowed(grant.access).into(),
-            },
+            allowed: pages::allowed(grant.access, grant.folders.as_deref()),
             since: Moment(grant.created),
             used: Moment(grant.last_use()),
         };

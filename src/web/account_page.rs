@@ -6,6 +6,7 @@ use crate::clock::Moment;
 use crate::oauth::page::{alert, document};
 use crate::principal::Access;
 use crate::text::escape_html;
+use crate::vault::{GrantedFolders, VaultPath};
 
 pub(super) const WRONG_PASSWORD: &str = "User name or password is wrong.";
 
@@ -55,11 +56,27 @@ pub(super) struct Overview<'a> {
     pub(super) older: Option<usize>,
 }
 
-pub(super) fn allowed(access: Access) -> &'static str {
-    match access {
-        Access::Read => "reads all notes",
-        Access::Write => "reads and changes all notes",
-    }
+/// What a login may do, in words.
+pub(super) fn allowed(access: Access, folders: Option<&GrantedFolders>) -> String {
+    let list = |paths: &[VaultPath]| {
+        let paths: Vec<String> = paths.iter().map(|path| format!("{}/", path.as_str())).collect();
+        paths.join(", ")
+    };
+    let Some(folders) = folders else {
+        let words = match access {
+            Access::Read => "reads all notes",
+            Access::Write => "reads and changes all notes",
+        };
+        return words.into();
+    };
+    let reads = match folders.read.as_deref() {
+        None => Some("reads all notes".to_owned()),
+        Some([]) => None,
+        Some(paths) => Some(format!("reads {}", list(paths))),
+    };
+    let changes =
+        (!folders.write.is_empty()).then(|| format!("reads and changes {}", list(&folders.write)));
+    reads.into_iter().chain(changes).collect::<Vec<String>>().join("; ")
 }
 
 /// `2026-11-30 17:02 UTC`.
