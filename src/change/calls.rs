@@ -76,10 +76,9 @@ impl Changes {
         skip: usize,
         count: usize,
     ) -> Result<(Vec<Call>, bool), Error> {
-        let mut calls = self.all_calls(is_shown)?;
+        let calls = self.all_calls(is_shown)?;
         let has_more = calls.len() > skip.saturating_add(count);
-        let shown = calls.drain(..).skip(skip).take(count).collect();
-        Ok((shown, has_more))
+        Ok((calls.into_iter().skip(skip).take(count).collect(), has_more))
     }
 
     /// The call with an id.
@@ -96,8 +95,7 @@ impl Changes {
         let undone: HashSet<String> = undone.into_iter().map(str::to_owned).collect();
         let mut calls: Vec<Call> = Vec::new();
         let mut places: HashMap<String, usize> = HashMap::new();
-        let is_listed =
-            |line: &Line| words(&line.did).is_some() && is_shown(line) && self.shows(line);
+        let is_listed = |line: &Line| is_shown(line) && self.shows(line);
         for line in lines.into_iter().rev().filter(is_listed) {
             let place = *places.entry(line.call.clone()).or_insert(calls.len());
             match calls.get_mut(place) {
@@ -117,13 +115,13 @@ impl Changes {
         Ok(calls)
     }
 
-    /// Whether a line is about files that are not hidden.
+    /// Whether a line is about files, none of which is hidden.
     pub(super) fn shows(&self, line: &Line) -> bool {
         let paths = match &line.did {
             Did::Wrote { path, .. } | Did::Trashed { path, .. } => [path, path],
             Did::Renamed { from, to } => [from, to],
             Did::Done { .. } | Did::Ended { .. } | Did::Undone { .. } | Did::Dropped { .. } => {
-                return true;
+                return false;
             }
         };
         paths.iter().all(|path| self.vault.jail.shows(path))

@@ -22,9 +22,8 @@ pub enum Scope<'a> {
     Since(Moment),
     /// The last ones.
     Calls(usize),
-    /// The one with this id.
-    Call(&'a str),
-    /// The one with this id and those after it, until the last that was known, if that is given.
+    /// The one with the first id and those after it of the same user, up to the one with the second,
+    /// if that is given.
     From(&'a str, Option<&'a str>),
 }
 
@@ -53,10 +52,10 @@ impl Changes {
     /// Undoes what the login that calls has done.
     ///
     /// # Errors
-    /// As [`Changes::undo`].
+    /// [`Error::Invalid`] if no versions are kept, or the disk's.
     pub fn undo_own(&self, scope: Scope<'_>, dry_run: bool) -> Result<Undone, Error> {
         match &self.author {
-            Some(author) => self.undo(&author.by, scope, dry_run, author),
+            Some(author) => self.undo(&author.by, scope, dry_run, author, false),
             None => Err(Error::Invalid("Nobody is logged in who could have done anything.".into())),
         }
     }
@@ -65,7 +64,7 @@ impl Changes {
     /// is in a repository, as a commit.
     ///
     /// # Errors
-    /// As [`Changes::undo`]; [`Error::Invalid`] with what git says.
+    /// As [`Changes::undo_own`]; [`Error::Invalid`] with what git says.
     pub fn undo_for_owner(
         &self,
         user: &str,
@@ -84,7 +83,7 @@ impl Changes {
             log::warn!("git: {why}");
         }
         let owner = Arc::new(Author::committing("owner", UNDO).of_user(user));
-        let mut undone = self.undo_marking(by, scope, dry_run, &owner, commits.is_some())?;
+        let mut undone = self.undo(by, scope, dry_run, &owner, commits.is_some())?;
         let changed = owner.changed().len();
         if let Some(commits) = commits.filter(|_| changed > 0) {
             let summary = format!("undo: what {by} has changed ({changed} files)");
@@ -110,22 +109,12 @@ impl Changes {
 
     /// Undoes what a login has done, newest call first. A file changed since is left alone; if a
     /// file or folder cannot be moved back, its whole call is. `author` is who undoes it: for the
-    /// login itself calls of [`TOOL`] stand, for the owner they are calls as others.
+    /// login itself calls of [`TOOL`] stand, for the owner they are calls as others. With
+    /// `marks_later` the caller marks the calls as undone.
     ///
     /// # Errors
     /// [`Error::Invalid`] if no versions are kept, or the disk's.
-    pub fn undo(
-        &self,
-        by: &str,
-        scope: Scope<'_>,
-        dry_run: bool,
-        author: &Arc<Author>,
-    ) -> Result<Undone, Error> {
-        self.undo_marking(by, scope, dry_run, author, false)
-    }
-
-    /// As [`Changes::undo`]; with `marks_later` the caller marks the calls as undone.
-    fn undo_marking(
+    fn undo(
         &self,
         by: &str,
         scope: Scope<'_>,
@@ -139,7 +128,6 @@ impl Changes {
         let (since, calls) = match scope {
             Scope::Since(since) => (since, usize::MAX),
             Scope::Calls(calls) => (Moment(0), calls),
-            Scope::Call(_) => (Moment(0), 1),
             Scope::From(..) => (Moment(0), usize::MAX),
         };
         changes.vault.refresh_now()?;
@@ -165,9 +153,8 @@ impl Changes {
                 && !matches!(line.did, Did::Undone { .. } | Did::Dropped { .. })
                 && !undone_calls.contains(&*line.call)
         };
-        let is_in_scope = |line: &&Line| !matches!(scope, Scope::Call(id) if line.call != id);
-        let own = past.lines.iter().enumerate().filter(is_own).map(|(_, line)| line);
-        let own: Vec<&Line> = own.filter(is_in_scope).collect();
+        let own = past.lines.iter().enumerate().filter(is_own);
+        let own: Vec<&Line> = own.map(|(_, line)| line).collect();
         let mut planned = Planned::of(&changes, log);
         let newest = own.last().map(|line| line.call.clone());
         let (mut undone, mut left) = (Undone { newest, ..Undone::default() }, HashSet::new());
@@ -212,8 +199,7 @@ impl Changes {
                     .map(|(path, why)| format!("{path}: {why}")),
             );
         }
-        let is_open = matches!(scope, Scope::Since(_) | Scope::Calls(_));
-        if is_open && found < calls && !past.is_whole_of(by, since) {
+        if first.is_none() && found < calls && !past.is_whole_of(by, since) {
             undone.left.push(
                 "there were so many changes that some are no longer known; vault_history shows \
                  what is kept of a note"
@@ -244,9 +230,8 @@ pub(super) fn undone_calls<'a>(
 /// The places in the log of what a scope that begins with a call is about.
 fn places(lines: &[Line], scope: Scope<'_>) -> Range<usize> {
     let Scope::From(first, last) = scope else { return 0..lines.len() };
-    let is_of = |id: &'_ str, line: &Line| line.call == id;
-    let start = lines.iter().position(|line| is_of(first, line)).unwrap_or(lines.len());
-    let end = last.and_then(|last| lines.iter().rposition(|line| is_of(last, line)));
+    let start = lines.iter().position(|line| line.call == first).unwrap_or(lines.len());
+    let end = last.and_then(|last| lines.iter().rposition(|line| line.call == last));
     start..end.map_or(lines.len(), |end| end + 1)
 }
 

@@ -189,8 +189,8 @@ impl Config {
             projects: reader.projects(),
             #[cfg(feature = "agent")]
             agent: reader.agent(state_dir.as_deref(), workers),
-            versions: reader.text("VERSIONS").is_none() || reader.is_on("VERSIONS"),
-            account_page: reader.text("ACCOUNT_PAGE").is_none() || reader.is_on("ACCOUNT_PAGE"),
+            versions: reader.is_not_off("VERSIONS"),
+            account_page: reader.is_not_off("ACCOUNT_PAGE"),
             state_dir,
             allowed_origins: reader.origins(),
             allowed_hosts: reader.hosts(),

@@ -307,6 +307,11 @@ impl<'a> Reader<'a> {
         self.read(setting, parse).unwrap_or_default()
     }
 
+    /// Of a setting that is on unless it is switched off.
+    pub(super) fn is_not_off(&mut self, setting: &'static str) -> bool {
+        self.text(setting).is_none() || self.is_on(setting)
+    }
+
     pub(super) fn number(
         &mut self,
         setting: &'static str,

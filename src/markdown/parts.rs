@@ -150,9 +150,9 @@ impl<'a> Note<'a> {
     }
 
     /// The heading with a text, or the last one of a path (`A > B`), each in the section of the
-    /// previous one; `A (line 12)` is the one of several that begins there. Exact matches are preferred, then those that differ only in case, spaces and
-    /// curly apostrophes, then, unless `strict`, those that Obsidian considers equal, and those that
-    /// look so when they are rendered.
+    /// previous one; `A (line 12)` is the one of several that begins there. Exact matches are
+    /// preferred, then those that differ only in case, spaces and curly apostrophes, then, unless
+    /// `strict`, those that Obsidian considers equal, and those that look so when they are rendered.
     ///
     /// # Errors
     /// [`PartError`].

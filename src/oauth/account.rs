@@ -5,13 +5,13 @@
 //! other site can send one.
 
 use super::Oauth;
-use super::password::cookie;
 use crate::clock::Moment;
 use crate::lock::Unpoisoned;
 use crate::secret::{self, SecretHash};
 use std::sync::Mutex;
 use std::time::Duration;
 
+const COOKIE: &str = "account";
 /// How long a session lasts.
 const SESSION_LIFE: Duration = Duration::from_secs(15 * 60);
 /// Sessions of one user; the oldest ends. Each needs a right password.
@@ -54,12 +54,12 @@ impl Oauth {
             sessions.remove(oldest);
         }
         sessions.push(session);
-        self.account_cookie(&token, SESSION_LIFE)
+        self.set_cookie(COOKIE, &token, SESSION_LIFE)
     }
 
     /// The session that a `Cookie` header names.
     pub fn account(&self, cookies: &str, now: Moment) -> Option<LoggedIn> {
-        let token = cookie(cookies, self.account_cookie_name())?;
+        let token = self.cookie(cookies, COOKIE)?;
         let hash = SecretHash::of(token);
         let sessions = self.account_sessions.0.lock().unpoisoned();
         let session = sessions.iter().find(|open| open.cookie == hash && open.expires > now)?;
@@ -70,17 +70,6 @@ impl Oauth {
     /// Ends all sessions of a user; gives the `Set-Cookie` header that removes the cookie.
     pub fn close_account(&self, user: &str) -> String {
         self.account_sessions.0.lock().unpoisoned().retain(|open| open.user != user);
-        self.account_cookie("", Duration::ZERO)
-    }
-
-    fn account_cookie(&self, token: &str, life: Duration) -> String {
-        let secure = if self.origin.starts_with("https:") { " Secure;" } else { "" };
-        let (name, seconds) = (self.account_cookie_name(), life.as_secs());
-        format!("{name}={token}; Path=/; Max-Age={seconds};{secure} HttpOnly; SameSite=Strict")
-    }
-
-    /// As [`Oauth::browser_cookie`], with the prefix over https alone.
-    fn account_cookie_name(&self) -> &'static str {
-        if self.origin.starts_with("https:") { "__Host-account" } else { "account" }
+        self.set_cookie(COOKIE, "", Duration::ZERO)
     }
 }

@@ -71,7 +71,7 @@ pub fn login(
             ("It asks to read, and will not be able to change anything", read)
         }
     };
-    let user = escape_html(user);
+    let fields = user_and_password(user);
     document(
         "Log in to your vault",
         origin,
@@ -83,16 +83,24 @@ pub fn login(
 <form method="post" action="" autocomplete="on">
 <fieldset><legend>{legend}</legend>
 {options}{folders}</fieldset>
-<label for="username">User name</label>
-<input id="username" name="username" type="text" autocomplete="username" autocapitalize="none" spellcheck="false" required maxlength="200" value="{user}">
-<label for="password">Password</label>
-<input id="password" name="password" type="password" autocomplete="current-password" required maxlength="200">
-<div class="buttons">
+{fields}<div class="buttons">
 <button type="submit" name="decision" value="allow" class="main">Log in and allow</button>
 <button type="submit" name="decision" value="deny" formnovalidate>Deny</button>
 </div>
 </form>"#
         ),
+    )
+}
+
+/// The fields of a form for user name and password.
+pub(crate) fn user_and_password(user: &str) -> String {
+    let user = escape_html(user);
+    format!(
+        r#"<label for="username">User name</label>
+<input id="username" name="username" type="text" autocomplete="username" autocapitalize="none" spellcheck="false" required maxlength="200" value="{user}">
+<label for="password">Password</label>
+<input id="password" name="password" type="password" autocomplete="current-password" required maxlength="200">
+"#
     )
 }
 

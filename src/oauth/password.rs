@@ -30,6 +30,8 @@ const PASSWORD_QUEUE: usize = 16;
 const PASSWORD_WAIT: Duration = Duration::from_secs(60);
 /// How long a browser is remembered from which somebody has logged in.
 const BROWSER_LIFE: Duration = Duration::from_secs(365 * 24 * 3600);
+/// The cookie by which it is.
+const KNOWN_BROWSER: &str = "known-browser";
 
 /// Checks passwords, one at a time in each lane.
 pub(super) struct Passwords {
@@ -106,13 +108,6 @@ fn hash_of_nothing(cost: u32) -> String {
     format!("$2b${cost:02}${}", ".".repeat(53))
 }
 
-/// The value of a cookie in a `Cookie` header.
-pub(super) fn cookie<'a>(cookies: &'a str, wanted: &str) -> Option<&'a str> {
-    let mut cookies =
-        cookies.split(';').filter_map(|cookie| cookie.trim_matches([' ', '\t']).split_once('='));
-    cookies.find(|(name, _)| *name == wanted).map(|(_, value)| value)
-}
-
 impl Oauth {
     /// Checks a person's password. This takes as long for a user name that does not exist as for a
     /// wrong password.
@@ -122,30 +117,44 @@ impl Oauth {
     }
 
     /// The cookie that marks a browser from which somebody has logged in, as a `Set-Cookie` header.
-    /// It is sent back to this server's own pages alone.
     pub fn browser_cookie(&self, now: Moment) -> String {
         let expires = now.after(BROWSER_LIFE);
-        let secure = if self.origin.starts_with("https:") { " Secure;" } else { "" };
-        let (name, seconds) = (self.browser_cookie_name(), BROWSER_LIFE.as_secs());
-        format!(
-            "{name}={}.{}; Path=/; Max-Age={seconds};{secure} HttpOnly; SameSite=Strict",
-            expires.0,
-            self.browser_mac(expires)
-        )
+        let mark = format!("{}.{}", expires.0, self.browser_mac(expires));
+        self.set_cookie(KNOWN_BROWSER, &mark, BROWSER_LIFE)
     }
 
     /// Whether a `Cookie` header has the mark of an earlier login.
     pub fn is_known_browser(&self, cookies: &str, now: Moment) -> bool {
-        let mark =
-            cookie(cookies, self.browser_cookie_name()).and_then(|mark| mark.split_once('.'));
+        let mark = self.cookie(cookies, KNOWN_BROWSER).and_then(|mark| mark.split_once('.'));
         let Some((expires, mac)) = mark else { return false };
         let Ok(expires) = expires.parse().map(Moment) else { return false };
         expires > now && secret::equal(mac, &self.browser_mac(expires))
     }
 
+    /// A cookie that is sent back to this server's own pages alone, as a `Set-Cookie` header.
+    pub(super) fn set_cookie(&self, name: &str, value: &str, life: Duration) -> String {
+        let secure = if self.is_https() { " Secure;" } else { "" };
+        let (prefix, seconds) = (self.cookie_prefix(), life.as_secs());
+        format!(
+            "{prefix}{name}={value}; Path=/; Max-Age={seconds};{secure} HttpOnly; SameSite=Strict"
+        )
+    }
+
+    /// The value of such a cookie in a `Cookie` header.
+    pub(super) fn cookie<'a>(&self, cookies: &'a str, wanted: &str) -> Option<&'a str> {
+        let pairs = cookies.split(';').map(|cookie| cookie.trim_matches([' ', '\t']));
+        let mut pairs = pairs.filter_map(|cookie| cookie.split_once('='));
+        let is_wanted = |name: &str| name.strip_prefix(self.cookie_prefix()) == Some(wanted);
+        pairs.find(|(name, _)| is_wanted(name)).map(|(_, value)| value)
+    }
+
     /// Browsers take the prefix, which binds a cookie to this host and path, over https alone.
-    fn browser_cookie_name(&self) -> &'static str {
-        if self.origin.starts_with("https:") { "__Host-known-browser" } else { "known-browser" }
+    fn cookie_prefix(&self) -> &'static str {
+        if self.is_https() { "__Host-" } else { "" }
+    }
+
+    fn is_https(&self) -> bool {
+        self.origin.starts_with("https:")
     }
 
     fn browser_mac(&self, expires: Moment) -> String {

@@ -237,10 +237,8 @@ impl<'a> Visit<'a> {
         let call = self.call(id)?;
         let is_all = form.get("all").is_some();
         // What was shown, and nothing that came after it.
-        let scope = match (is_all, form.get("until")) {
-            (true, until) => Scope::From(&call.id, until),
-            (false, _) => Scope::Call(&call.id),
-        };
+        let until = if is_all { form.get("until") } else { Some(id) };
+        let scope = Scope::From(id, until);
         let commits = self.app.mcp.systems.commits.as_deref();
         let changes = self.app.mcp.store().changes();
         let undone: Undone =

@@ -3,7 +3,7 @@
 use crate::change::calls::{FileChange, FileText};
 use crate::change::undo::Undone;
 use crate::clock::Moment;
-use crate::oauth::page::{alert, document};
+use crate::oauth::page::{alert, document, user_and_password};
 use crate::principal::Access;
 use crate::text::escape_html;
 use crate::vault::{GrantedFolders, VaultPath};
@@ -107,7 +107,7 @@ fn name(text: &str) -> String {
 }
 
 pub(super) fn log_in(origin: &str, notice: &str) -> String {
-    let notice = alert(notice);
+    let (notice, fields) = (alert(notice), user_and_password(""));
     document(
         "Your vault",
         origin,
@@ -115,11 +115,7 @@ pub(super) fn log_in(origin: &str, notice: &str) -> String {
             r#"<h1>Your vault</h1>
 <p>See which applications are logged in and what they have changed, and take it back.</p>
 {notice}<form method="post" action="/account" autocomplete="on">
-<label for="username">User name</label>
-<input id="username" name="username" type="text" autocomplete="username" autocapitalize="none" spellcheck="false" required maxlength="200">
-<label for="password">Password</label>
-<input id="password" name="password" type="password" autocomplete="current-password" required maxlength="200">
-<div class="buttons"><button type="submit" class="main">Log in</button></div>
+{fields}<div class="buttons"><button type="submit" class="main">Log in</button></div>
 </form>"#
         ),
     )

@@ -55,7 +55,7 @@ pub(super) fn authorize(app: &App, head: &Head, body: &[u8], from: IpAddr) -> Re
         };
         return html(200, page::login(&oauth.origin, &request, "", choice, &abilities, ""));
     }
-    if is_cross_site(head) {
+    if head.text("sec-fetch-site").is_some_and(|site| site == "cross-site") {
         return html(
             403,
             page::error(
@@ -252,11 +252,6 @@ fn with_form(
         .ok_or_else(unreadable)
         .and_then(|form| answer(authorization, &form, Moment::read()));
     answered.unwrap_or_else(|error| failed(authorization, &error))
-}
-
-/// Whether the browser says that the request comes from another site.
-pub(super) fn is_cross_site(head: &Head) -> bool {
-    head.text("sec-fetch-site").is_some_and(|site| site == "cross-site")
 }
 
 /// All cookies, as one `Cookie` header.
